@@ -1,0 +1,40 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ThreadEvent, ThreadEventSchema } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
+
+type Payload = Exclude<ThreadEvent["payload"], { case: undefined }>;
+type PayloadInit = NonNullable<MessageInitShape<typeof ThreadEventSchema>["payload"]>;
+
+/** Heartbeats and gaps speak of the stream itself; they are sent, never stored. */
+type Transient = "heartbeat" | "streamGap";
+
+/** The name of something that can happen: the payload's oneof case. */
+export type EventType = Exclude<Payload["case"], Transient>;
+
+export type PayloadOf<T extends EventType> = Extract<Payload, { case: T }>["value"];
+
+/** A fact as a decision states it, and as `evolve` sees it again. */
+export type Fact<T extends EventType = EventType> = Extract<Payload, { case: T }>;
+
+/** A fact about to be recorded. Fields that keep their protobuf default may be left out. */
+export type NewFact = Extract<PayloadInit, { case: EventType }>;
+
+/** What is known of an event whatever it says. All but the envelope survives erasure. */
+export interface LoggedEvent {
+  readonly position: number;
+  readonly eventId: string;
+  readonly stream: string;
+  readonly version: number;
+  readonly threadId: string | null;
+  readonly sequence: number | null;
+  /** UTC, RFC 3339, milliseconds. */
+  readonly occurredAt: string;
+  /** The event whole, as clients receive it; null once erased. */
+  readonly envelope: ThreadEvent | null;
+}
+
+/** One event of the log. */
+export interface RecordedEvent<T extends EventType = EventType> extends LoggedEvent {
+  readonly type: T;
+  /** null once erased. */
+  readonly payload: PayloadOf<T> | null;
+}

@@ -1,0 +1,207 @@
+import { hash } from "node:crypto";
+import type { Database, Statement } from "better-sqlite3";
+import canonicalize from "canonicalize";
+import type {
+  Append,
+  Appended,
+  AppendResult,
+  CommandConflict,
+  CommandKey,
+  ExpectedVersion,
+  StreamWrite,
+} from "../../commands/ports/index.js";
+import type { RecordedEvent } from "../../domain/shared/index.js";
+import { digestOf, hashOf, saltBytes } from "./chain.js";
+import type { Entropy } from "./entropy.js";
+import { isDiskTrouble } from "./errors.js";
+import { requireSafe, type Heads } from "./heads.js";
+import { compose, decode, encode, toRecorded, type StoredEvent } from "./record.js";
+
+export const appendEventsMax = 1_000;
+export const eventBytesMax = 4 * 1024 * 1024;
+
+interface FirstOfCommand {
+  readonly position: number;
+  readonly command_digest: Uint8Array;
+  readonly command_events: number;
+}
+
+/** Turns appends into rows. Always called inside the writer's transaction. */
+export class Appender {
+  readonly #insert: Statement;
+  readonly #findCommand: Statement<[string], FirstOfCommand>;
+  readonly #readRange: Statement<[number, number], StoredEvent>;
+  readonly #savepoint: Statement;
+  readonly #release: Statement;
+  readonly #rollback: Statement;
+  #recorded: RecordedEvent[] = [];
+
+  constructor(
+    private readonly db: Database,
+    private readonly heads: Heads,
+    private readonly entropy: Entropy,
+  ) {
+    this.#insert = db.prepare("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    this.#findCommand = db.prepare("SELECT position, command_digest, command_events FROM events WHERE command_id = ?");
+    this.#readRange = db.prepare("SELECT * FROM events WHERE position BETWEEN ? AND ? ORDER BY position");
+    this.#savepoint = db.prepare("SAVEPOINT append");
+    this.#release = db.prepare("RELEASE append");
+    this.#rollback = db.prepare("ROLLBACK TO append");
+  }
+
+  /** Everything that was recorded since this was asked the last time. */
+  takeRecorded(): readonly RecordedEvent[] {
+    const recorded = this.#recorded;
+    this.#recorded = [];
+    return recorded;
+  }
+
+  /** Each append of a group succeeds or fails by itself. Alone, it needs no savepoint: the transaction is its own. */
+  appendGroup(appends: readonly Append[]): readonly (AppendResult | Error)[] {
+    const [only] = appends;
+    return only !== undefined && appends.length === 1
+      ? [this.append(only)]
+      : appends.map((append) => this.#appendInSavepoint(append));
+  }
+
+  /** In a savepoint of its own: an append that cannot be recorded is undone, and its neighbours in the group stay. */
+  #appendInSavepoint(append: Append): AppendResult | Error {
+    const recordedBefore = this.#recorded.length;
+    this.#savepoint.run();
+    try {
+      const result = this.append(append);
+      this.#release.run();
+      return result;
+    } catch (error) {
+      if (isDiskTrouble(error) || !(error instanceof Error)) throw error;
+      this.#rollback.run();
+      this.#release.run();
+      this.heads.forget();
+      this.#recorded.length = recordedBefore;
+      return error;
+    }
+  }
+
+  recall(command: CommandKey): Appended | CommandConflict | null {
+    const first = this.#findCommand.get(command.id);
+    if (first === undefined) return null;
+    if (!digestOfCommand(command).equals(first.command_digest)) {
+      return { outcome: "command_conflict", commandId: command.id };
+    }
+    const rows = this.#readRange.all(first.position, first.position + first.command_events - 1);
+    return { outcome: "appended", events: rows.map((row) => decode(row, this.db.name)), repeated: true };
+  }
+
+  append(append: Append): AppendResult {
+    const { command, writes } = append;
+    const recalled = command === undefined ? null : this.recall(command);
+    if (recalled !== null) return recalled;
+    for (const { stream, expected } of writes) {
+      const actual = this.heads.streamVersion(stream);
+      if (!isMet(expected, actual)) return { outcome: "version_conflict", stream, expected, actual };
+    }
+    const eventCount = writes.reduce((sum, write) => sum + write.facts.length, 0);
+    if (eventCount > appendEventsMax) {
+      throw new RangeError(`an append may hold ${appendEventsMax} events, not ${eventCount}`);
+    }
+    const occurredAt = new Date(append.occurredAt).toISOString();
+    let key = command === undefined ? null : { id: command.id, digest: digestOfCommand(command), events: eventCount };
+    const events: RecordedEvent[] = [];
+    for (const write of writes) {
+      for (const fact of write.facts) {
+        events.push(this.#record(write, fact, append.occurredAt, occurredAt, key));
+        key = null; // Only a command's first event carries its key.
+      }
+    }
+    return { outcome: "appended", events, repeated: false };
+  }
+
+  #record(
+    write: StreamWrite,
+    fact: StreamWrite["facts"][number],
+    occurredAtMillis: number,
+    occurredAt: string,
+    key: { id: string; digest: Uint8Array; events: number } | null,
+  ): RecordedEvent {
+    const { stream, threadId } = write;
+    const previous = this.heads.log();
+    const at = {
+      eventId: this.entropy.eventId(),
+      position: requireSafe(previous.position + 1, this.db.name),
+      stream,
+      version: requireSafe(this.heads.streamVersion(stream) + 1, this.db.name),
+      threadId,
+      sequence: threadId === null ? null : requireSafe(this.heads.threadSequence(threadId) + 1, this.db.name),
+      occurredAt,
+    };
+    const envelope = compose(fact, write.provenance, at, occurredAtMillis);
+    const bytes = encode(envelope);
+    if (bytes.length > eventBytesMax) {
+      throw new RangeError(`an event may take ${eventBytesMax} bytes, not ${bytes.length}`);
+    }
+    const salted = Buffer.allocUnsafe(saltBytes + bytes.length);
+    this.entropy.fillSalt(salted);
+    salted.set(bytes, saltBytes);
+    const digest = digestOf(salted);
+    const type = envelope.payload.case as string;
+    const chained = hashOf(
+      previous.hash,
+      {
+        position: at.position,
+        event_id: at.eventId,
+        stream,
+        version: at.version,
+        thread_id: threadId,
+        sequence: at.sequence,
+        type,
+        command_id: key?.id ?? null,
+        command_digest: key?.digest ?? null,
+        command_events: key?.events ?? null,
+        occurred_at: occurredAt,
+      },
+      digest,
+    );
+    this.#insert.run(
+      at.position,
+      at.eventId,
+      stream,
+      at.version,
+      threadId,
+      at.sequence,
+      type,
+      key?.id ?? null,
+      key?.digest ?? null,
+      key?.events ?? null,
+      occurredAt,
+      bytes,
+      salted.subarray(0, saltBytes),
+      Buffer.from(digest, "hex"),
+      Buffer.from(chained, "hex"),
+    );
+    this.heads.advanceLog({ position: at.position, hash: chained });
+    this.heads.advanceStream(stream, at.version);
+    if (threadId !== null && at.sequence !== null) this.heads.advanceThread(threadId, at.sequence);
+    const recorded = toRecorded(at, envelope);
+    this.#recorded.push(recorded);
+    return recorded;
+  }
+}
+
+function isMet(expected: ExpectedVersion, actual: number): boolean {
+  switch (expected) {
+    case "any":
+      return true;
+    case "no_stream":
+      return actual === 0;
+    case "exists":
+      return actual > 0;
+    default:
+      return actual === expected;
+  }
+}
+
+function digestOfCommand(command: CommandKey): Buffer {
+  const asked = canonicalize(command.asked);
+  if (asked === undefined) throw new TypeError(`command ${command.id}: what was asked cannot be written as JSON`);
+  return hash("sha256", asked, "buffer");
+}

@@ -1,0 +1,171 @@
+import type { Database, Statement } from "better-sqlite3";
+import type {
+  Append,
+  Appended,
+  AppendResult,
+  CommandConflict,
+  CommandKey,
+  EventLog,
+} from "../../commands/ports/index.js";
+import type { RecordedEvent } from "../../domain/shared/index.js";
+import { Appender } from "./appender.js";
+import type { Entropy } from "./entropy.js";
+import { eraseEvents, type Erasure } from "./erasure.js";
+import { isDiskTrouble, LogError, sqliteCode, toLogError } from "./errors.js";
+import { LogReader } from "./log-reader.js";
+
+const queuedAppendsMax = 10_000;
+const groupEventsMax = 2_000;
+/** How long an append may wait for another process, and how often it looks. */
+const busyMillisMax = 10_000;
+const busyRetryMillis = 5;
+
+interface Pending {
+  readonly append: Append;
+  readonly since: number;
+  readonly resolve: (result: AppendResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The log of one file, open for reading and writing. `openLog` makes one. */
+export class SqliteEventLog extends LogReader implements EventLog {
+  readonly #appender: Appender;
+  readonly #queue: Pending[] = [];
+  readonly #begin: Statement;
+  readonly #end: Statement;
+  #flushPlanned = false;
+  /** What the commit that is being announced has recorded. */
+  #fresh: readonly RecordedEvent[] = [];
+  #failure: LogError | null = null;
+
+  constructor(db: Database, entropy: Entropy) {
+    super(db);
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#end = db.prepare("COMMIT");
+    this.#appender = new Appender(db, this.heads, entropy);
+  }
+
+  append(append: Append): Promise<AppendResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== null) {
+        reject(this.#failure);
+      } else if (this.#queue.length >= queuedAppendsMax) {
+        reject(new LogError("overloaded", this.file, null, `${queuedAppendsMax} appends are waiting already`));
+      } else {
+        this.#queue.push({ append, since: performance.now(), resolve, reject });
+        this.#planFlush();
+      }
+    });
+  }
+
+  override fresh(afterPosition: number): readonly RecordedEvent[] | null {
+    return this.#fresh[0]?.position === afterPosition + 1 ? this.#fresh : null;
+  }
+
+  recall(command: CommandKey): Appended | CommandConflict | null {
+    return this.#appender.recall(command);
+  }
+
+  /** Makes events unreadable for good and records that it was done. Their place in the chain stays. */
+  async erase(erasure: Erasure): Promise<RecordedEvent> {
+    const since = performance.now();
+    for (;;) {
+      const erased = this.#commit(since, () => eraseEvents(this.db, this.#appender, erasure));
+      if (erased === "busy") {
+        await new Promise((resolve) => setTimeout(resolve, busyRetryMillis));
+        continue;
+      }
+      // Until the WAL is gone, the erased bytes are still in it.
+      this.db.pragma("wal_checkpoint(TRUNCATE)");
+      return erased;
+    }
+  }
+
+  override close(): void {
+    this.#rejectAll(new LogError("unavailable", this.file, null, "the log is closed"));
+    super.close();
+  }
+
+  #planFlush(delayMillis = 0): void {
+    if (this.#flushPlanned) return;
+    this.#flushPlanned = true;
+    const flush = () => {
+      this.#flush();
+    };
+    // After everything that is runnable now: whoever else wants to append joins the same transaction.
+    if (delayMillis === 0) setImmediate(flush);
+    else setTimeout(flush, delayMillis);
+  }
+
+  #flush(): void {
+    this.#flushPlanned = false;
+    const group = this.#takeGroup();
+    const [first] = group;
+    if (first === undefined) return;
+    try {
+      const results = this.#commit(first.since, () => this.#appender.appendGroup(group.map(({ append }) => append)));
+      if (results === "busy") {
+        this.#queue.unshift(...group);
+        this.#planFlush(busyRetryMillis);
+        return;
+      }
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const result = results[index];
+        if (result === undefined || result instanceof Error) reject(result);
+        else resolve(result);
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+    if (this.#queue.length > 0) this.#planFlush();
+  }
+
+  #takeGroup(): Pending[] {
+    let events = 0;
+    const end = this.#queue.findIndex(({ append }, index) => {
+      for (const write of append.writes) events += write.facts.length;
+      return index > 0 && events > groupEventsMax;
+    });
+    return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
+  }
+
+  /** One durable transaction. Answers "busy" while another process writes and there is time left to wait. */
+  #commit<T>(since: number, work: () => T): T | "busy" {
+    if (this.#failure !== null) throw this.#failure;
+    let result: T;
+    try {
+      this.#begin.run();
+      this.forgetIfForeign();
+      result = work();
+      this.#end.run();
+    } catch (error) {
+      const isBusy = sqliteCode(error).startsWith("SQLITE_BUSY");
+      // On a full disk or an I/O error SQLite may have rolled back already.
+      if (this.db.inTransaction) this.db.exec("ROLLBACK");
+      this.heads.forget();
+      this.#appender.takeRecorded();
+      if (isBusy && performance.now() - since < busyMillisMax) return "busy";
+      throw this.#fail(error);
+    }
+    this.#fresh = this.#appender.takeRecorded();
+    this.announceGrowth(this.heads.log().position);
+    this.#fresh = [];
+    return result;
+  }
+
+  #fail(error: unknown): unknown {
+    if (!isDiskTrouble(error)) return error;
+    const failure = toLogError(error, this.file);
+    if (failure.trouble === "failed" || failure.trouble === "broken") {
+      // After a failed fsync nobody knows what is on the disk. Whoever opens the log anew will.
+      this.#rejectAll(failure);
+      this.growth.error(failure);
+    }
+    return failure;
+  }
+
+  #rejectAll(failure: LogError): void {
+    this.#failure ??= failure;
+    for (const { reject } of this.#queue.splice(0)) reject(failure);
+  }
+}

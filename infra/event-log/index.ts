@@ -1,0 +1,11 @@
+export { systemEntropy, type Entropy } from "./entropy.js";
+export { LogError, sqliteCode } from "./errors.js";
+export { SqliteEventLog } from "./event-log.js";
+export { exportLog, verifyExport } from "./export.js";
+export type { Head } from "./heads.js";
+export { LogReader } from "./log-reader.js";
+export { logFile, openLog, openLogReader } from "./open.js";
+export { eventTypes, type StoredEvent } from "./record.js";
+export { readAfter, tail, type Cursor } from "./tail.js";
+export type { Problem, Verdict } from "./verifier.js";
+export { verifyLog } from "./verify.js";

@@ -1,0 +1,173 @@
+import type { Database, Statement } from "better-sqlite3";
+import { Subject, type Observable } from "rxjs";
+import type { RecordedEvent } from "../../domain/shared/index.js";
+import { genesisHash, toHex } from "./chain.js";
+import { Heads, requireSafe, type Head } from "./heads.js";
+import { pluck } from "./pluck.js";
+import { decode, type StoredEvent } from "./record.js";
+
+export const pageEventsMax = 1_000;
+/** How far one page may look for the types it wants; a search through nothing but others must end, too. */
+const pageSpanMax = 20_000;
+const shortSpan = 64;
+const foreignPollMillis = 25;
+
+/** What one page of a filtered read found, and how far it looked. */
+export interface Page {
+  readonly events: readonly StoredEvent[];
+  /** Every position up to here was considered. */
+  readonly throughPosition: number;
+}
+
+/**
+ * A log, open for reading. It reads in pages, by key, and never holds an iterator across an await: that would keep
+ * the connection busy, and the WAL could not be checkpointed.
+ */
+export class LogReader {
+  protected readonly heads: Heads;
+  protected readonly growth = new Subject<number>();
+  readonly #all: Statement<[number, number], StoredEvent>;
+  readonly #stream: Statement<[string, number, number], StoredEvent>;
+  readonly #thread: Statement<[string, number, number], StoredEvent>;
+  readonly #firstAfter: Statement<[string], number | null>;
+  readonly #dataVersion: Statement<[], number>;
+  readonly #poll: NodeJS.Timeout;
+  readonly #hash: Statement<[number], Uint8Array>;
+  #seenDataVersion: number | undefined;
+  #announced: number;
+
+  constructor(protected readonly db: Database) {
+    this.heads = new Heads(db);
+    this.#all = db.prepare("SELECT * FROM events WHERE position > ? ORDER BY position LIMIT ?");
+    this.#stream = db.prepare("SELECT * FROM events WHERE stream = ? AND version > ? ORDER BY version LIMIT ?");
+    this.#thread = db.prepare("SELECT * FROM events WHERE thread_id = ? AND sequence > ? ORDER BY sequence LIMIT ?");
+    this.#firstAfter = pluck(db, "SELECT min(position) FROM events WHERE occurred_at > ?");
+    this.#dataVersion = pluck(db, "PRAGMA data_version");
+    this.#hash = pluck(db, "SELECT hash FROM events WHERE position = ?");
+    this.#announced = this.head().position;
+    this.#poll = setInterval(() => {
+      this.noticeForeignCommits();
+    }, foreignPollMillis).unref();
+  }
+
+  get file(): string {
+    return this.db.name;
+  }
+
+  /** Emits the position of the last event whenever the log has grown; errors once the log has failed. */
+  get grown(): Observable<number> {
+    return this.growth;
+  }
+
+  /** Where the log ends now, whoever wrote last. */
+  head(): Head {
+    this.forgetIfForeign();
+    return this.heads.log();
+  }
+
+  /** The hash of the event at a position, in hex; null if there is none. */
+  hashAt(position: number): string | null {
+    if (position === 0) return genesisHash;
+    const hash = this.#hash.get(position);
+    return hash === undefined ? null : toHex(hash);
+  }
+
+  /** Stored events with a position above `afterPosition`, in order. */
+  readAll(afterPosition: number, limit: number): readonly StoredEvent[] {
+    return this.#checked(this.#all.all(afterPosition, bounded(limit)));
+  }
+
+  /** Stored events of one thread with a sequence above `afterSequence`, in order. */
+  readThread(threadId: string, afterSequence: number, limit: number): readonly StoredEvent[] {
+    return this.#checked(this.#thread.all(threadId, afterSequence, bounded(limit)));
+  }
+
+  readStream(stream: string, afterVersion: number, limit: number): readonly RecordedEvent[] {
+    return this.#checked(this.#stream.all(stream, afterVersion, bounded(limit))).map((row) => this.decode(row));
+  }
+
+  /**
+   * Pages of everything but the types given. It names what it leaves out, not what it wants: a type that nobody here
+   * has heard of must reach the caller, not vanish.
+   */
+  except(types: readonly string[]): (afterPosition: number, throughPosition: number) => Page {
+    const left = new Set(types);
+    // SQLite builds a table of the types each time it runs this: worth it for a long way, not for one event.
+    const readLong = this.db.prepare<[number, number, number], StoredEvent>(
+      `SELECT * FROM events WHERE position > ? AND position <= ? AND type NOT IN (${quoted(types)})
+       ORDER BY position LIMIT ?`,
+    );
+    return (afterPosition, throughPosition) => {
+      const spanEnd = Math.min(afterPosition + pageSpanMax, throughPosition);
+      if (spanEnd - afterPosition <= shortSpan) {
+        const events = this.readAll(afterPosition, spanEnd - afterPosition).filter(({ type }) => !left.has(type));
+        return { events, throughPosition: spanEnd };
+      }
+      const events = this.#checked(readLong.all(afterPosition, spanEnd, pageEventsMax));
+      const last = events.length === pageEventsMax ? events.at(-1) : undefined;
+      return { events, throughPosition: last?.position ?? spanEnd };
+    };
+  }
+
+  /**
+   * Events that directly follow `afterPosition` and need not be read back, because they were committed just now;
+   * null if there are none at hand.
+   */
+  fresh(_afterPosition: number): readonly RecordedEvent[] | null {
+    return null;
+  }
+
+  /** The last position before the log first went past `instant` (RFC 3339, UTC). */
+  positionAt(instant: string): number {
+    const next = this.#firstAfter.get(instant) ?? null;
+    return next === null ? this.head().position : next - 1;
+  }
+
+  decode(row: StoredEvent): RecordedEvent {
+    return decode(row, this.file);
+  }
+
+  /** What SQLite finds wrong with the file: a damaged page, an index that differs from the table. */
+  findFileDamage(): string | null {
+    const finding = this.db.pragma("integrity_check(1)", { simple: true }) as string;
+    return finding === "ok" ? null : finding;
+  }
+
+  /** Another process may write to the same file; SQLite tells us that it did, not when. */
+  noticeForeignCommits(): void {
+    if (this.db.open) this.announceGrowth(this.head().position);
+  }
+
+  protected announceGrowth(position: number): void {
+    if (position <= this.#announced) return;
+    this.#announced = position;
+    this.growth.next(position);
+  }
+
+  close(): void {
+    clearInterval(this.#poll);
+    this.growth.complete();
+    this.db.close();
+  }
+
+  protected forgetIfForeign(): void {
+    const dataVersion = this.#dataVersion.get();
+    if (dataVersion === this.#seenDataVersion) return;
+    this.#seenDataVersion = dataVersion;
+    this.heads.forget();
+  }
+
+  #checked(rows: StoredEvent[]): StoredEvent[] {
+    const last = rows.at(-1);
+    if (last !== undefined) requireSafe(last.position, this.file);
+    return rows;
+  }
+}
+
+function quoted(types: readonly string[]): string {
+  return types.map((type) => `'${type}'`).join(", ");
+}
+
+function bounded(limit: number): number {
+  return Math.min(limit, pageEventsMax);
+}

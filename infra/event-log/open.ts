@@ -1,0 +1,70 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { makePrivateDirectory, withPrivateUmask } from "../files/private.js";
+import type { Entropy } from "./entropy.js";
+import { LogError, toLogError } from "./errors.js";
+import { SqliteEventLog } from "./event-log.js";
+import { LogReader } from "./log-reader.js";
+import { checkSchema, migrate } from "./schema.js";
+import { verifyTail } from "./verify.js";
+
+/** How long SQLite itself waits for another writer. Short, because the event loop waits with it. */
+const lockWaitMillis = 20;
+const walBytesKept = 64 * 1024 * 1024;
+
+export function logFile(dataDirectory: string): string {
+  return join(dataDirectory, "log.db");
+}
+
+/** Opens the log for reading and writing; makes directory and file, private to this user, if there are none. */
+export function openLog(dataDirectory: string, entropy: Entropy): SqliteEventLog {
+  const file = logFile(dataDirectory);
+  return naming(file, () => {
+    makePrivateDirectory(dataDirectory);
+    const db = withPrivateUmask(() => openDatabase(file));
+    try {
+      const log = new SqliteEventLog(db, entropy);
+      verifyTail(log);
+      return log;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+/** Opens an existing log for reading only. */
+export function openLogReader(dataDirectory: string): LogReader {
+  const file = logFile(dataDirectory);
+  if (!existsSync(file)) throw new LogError("unavailable", file, null, "there is no log here");
+  return naming(file, () => {
+    const db = new Database(file, { readonly: true, timeout: lockWaitMillis });
+    checkSchema(db);
+    return new LogReader(db);
+  });
+}
+
+function openDatabase(file: string): Database.Database {
+  const db = new Database(file, { timeout: lockWaitMillis });
+  checkSchema(db); // Before anything is written: a file that is not ours stays as it is.
+  db.pragma("journal_mode = WAL");
+  migrate(db);
+  db.pragma("synchronous = FULL");
+  db.pragma(`journal_size_limit = ${walBytesKept}`);
+  if (db.pragma("synchronous", { simple: true }) !== 2) {
+    throw new LogError("unavailable", file, null, "SQLite does not sync every commit");
+  }
+  // After a failed fsync, pages may be in memory and not on the disk, and look fine. Copying them into the database
+  // file and syncing that makes them durable, whatever the last process saw.
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  return db;
+}
+
+function naming<T>(file: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    throw toLogError(error, file);
+  }
+}

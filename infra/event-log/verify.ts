@@ -1,0 +1,50 @@
+import { setImmediate as breathe } from "node:timers/promises";
+import { toHex } from "./chain.js";
+import { LogError, toLogError } from "./errors.js";
+import type { Head } from "./heads.js";
+import { pageEventsMax, type LogReader } from "./log-reader.js";
+import { Verifier, type Verdict } from "./verifier.js";
+
+/** A log is opened for writing only if its last events are whole. */
+const tailEvents = 64;
+
+/**
+ * Verifies a whole log, oldest event first. `known` is a head kept elsewhere: with it, even a cut tail shows.
+ * Asks SQLite, too, whether its indexes tell the same story as its table, because watchers read by index.
+ */
+export async function verifyLog(
+  log: LogReader,
+  known: Head | null,
+  onProgress: (position: number) => void = () => undefined,
+): Promise<Verdict> {
+  const verifier = new Verifier(known);
+  let after = Number.MIN_SAFE_INTEGER; // A row smuggled in before the first is a row, too.
+  try {
+    for (;;) {
+      const rows = log.readAll(after, pageEventsMax);
+      if (!rows.every((row) => verifier.next(row))) return verifier.verdict();
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      after = last.position;
+      onProgress(after);
+      await breathe();
+    }
+  } catch (error) {
+    const { head, erasedEvents } = verifier.verdict();
+    return { head, erasedEvents, problem: { position: head.position + 1, what: toLogError(error, log.file).message } };
+  }
+  const verdict = verifier.verdict();
+  const damage = verdict.problem === null ? log.findFileDamage() : null;
+  return damage === null ? verdict : { ...verdict, problem: { position: null, what: damage } };
+}
+
+/** A chain that is broken at its end must not be continued: throws where it is. */
+export function verifyTail(log: LogReader): void {
+  const { position } = log.head();
+  const [first, ...rest] = log.readAll(position - tailEvents, tailEvents);
+  if (first === undefined) return;
+  const verifier = new Verifier(null, { position: first.position, hash: toHex(first.hash) });
+  rest.every((row) => verifier.next(row));
+  const { problem } = verifier.verdict();
+  if (problem !== null) throw new LogError("broken", log.file, problem.position, problem.what);
+}

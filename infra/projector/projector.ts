@@ -1,0 +1,167 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Logger } from "pino";
+import { BehaviorSubject, filter, firstValueFrom, ignoreElements, type Observable, type Subscription } from "rxjs";
+import type { ReadModels } from "../../commands/ports/index.js";
+import type { RecordedEvent } from "../../domain/shared/index.js";
+import type { Projection } from "../../projections/shared/projection.js";
+import { sqliteCode, type LogReader } from "../event-log/index.js";
+import { Applier, readerFor } from "./applier.js";
+import { rebuild, type RebuildOptions } from "./rebuild.js";
+import { type Checkpoint, type ReadModelStore } from "./store.js";
+import { served } from "./table-writer.js";
+
+/** A checkpoint may lag behind by this many events that its projection does not handle. */
+const checkpointLagMax = 10_000;
+const busyRetryMillis = 10;
+
+/** Keeps the read models up with the log: inline after each commit, so that whoever wrote reads what they wrote. */
+export class Projector implements ReadModels {
+  readonly #applier: Applier;
+  readonly #read: ReturnType<typeof readerFor>;
+  /** The last position that every projection has seen; errors when one of them has stopped. */
+  readonly #reached = new BehaviorSubject(0);
+  #checkpoints = new Map<string, Checkpoint>();
+  #dataVersion = -1;
+  #growth: Subscription | undefined;
+  #isBehind = false;
+  #hasStopped = false;
+
+  constructor(
+    private readonly log: LogReader,
+    private readonly store: ReadModelStore,
+    private readonly projections: readonly Projection[],
+    private readonly logger: Logger,
+  ) {
+    this.#applier = new Applier(store, served);
+    this.#read = readerFor(log, projections);
+  }
+
+  /** Rebuilds what has to be, catches up with the log, and stays there. */
+  async start(options: Pick<RebuildOptions, "signal" | "onProgress"> = {}): Promise<void> {
+    const stale = staleProjections(this.log, this.store, this.projections);
+    if (stale.length > 0) {
+      this.logger.info({ projections: stale.map(({ name }) => name) }, "rebuilding read models from the log");
+      await rebuild(this.log, this.store, stale, options);
+    }
+    this.#loadCheckpoints();
+    this.#reached.next(this.#oldestCheckpoint());
+    this.#growth = this.log.grown.subscribe({
+      next: () => {
+        this.#keepUp();
+      },
+      error: (error: unknown) => {
+        this.#stop(error);
+      },
+    });
+    this.#keepUp();
+    await this.reached(this.log.head().position);
+  }
+
+  async reached(position: number): Promise<void> {
+    if (!this.#hasStopped && this.#reached.value >= position) return;
+    await firstValueFrom(this.#reached.pipe(filter((reached) => reached >= position)));
+  }
+
+  /** Emits nothing; errors when a projection could not go on. */
+  get stopped(): Observable<never> {
+    return this.#reached.pipe(ignoreElements());
+  }
+
+  close(): void {
+    this.#hasStopped = true;
+    this.#growth?.unsubscribe();
+    this.#reached.complete();
+  }
+
+  /** One page at once, which is all there is after a commit; a longer way in steps, so that others get their turn. */
+  #keepUp(): void {
+    if (this.#isBehind) return;
+    const progress = this.#tryAdvance();
+    if (progress === "arrived" || progress === "stopped") return;
+    this.#isBehind = true;
+    void this.#catchUp();
+  }
+
+  async #catchUp(): Promise<void> {
+    for (let progress = this.#tryAdvance(); ; progress = this.#tryAdvance()) {
+      if (progress === "arrived" || progress === "stopped") break;
+      await pause(progress === "busy" ? busyRetryMillis : 0);
+    }
+    this.#isBehind = false;
+  }
+
+  #tryAdvance(): "arrived" | "advanced" | "busy" | "stopped" {
+    if (this.#hasStopped) return "stopped";
+    try {
+      return this.#advance() ? "arrived" : "advanced";
+    } catch (error) {
+      this.#dataVersion = -1; // Nothing was saved: what is remembered may be ahead of what is stored.
+      if (sqliteCode(error).startsWith("SQLITE_BUSY")) return "busy";
+      this.#stop(error);
+      return "stopped";
+    }
+  }
+
+  /** Applies one portion; answers whether the end of the log is reached. */
+  #advance(): boolean {
+    const head = this.log.head();
+    const { events, throughPosition } = this.#read(this.#reached.value, head.position);
+    const hash = () => (throughPosition === head.position ? head.hash : (this.log.hashAt(throughPosition) ?? ""));
+    if (events.length > 0) {
+      this.store.transaction(() => {
+        for (const projection of this.#apply(events)) this.#save(projection, throughPosition, hash());
+      });
+    } else if (throughPosition - this.#oldestCheckpoint() >= checkpointLagMax) {
+      this.store.transaction(() => {
+        for (const projection of this.projections) this.#save(projection, throughPosition, hash());
+      });
+    }
+    this.#reached.next(throughPosition);
+    return throughPosition >= head.position;
+  }
+
+  /** Answers which projections took notice. */
+  #apply(events: readonly RecordedEvent[]): Set<Projection> {
+    // A rebuild in another process may have brought other tables, further on than these.
+    if (this.store.dataVersion() !== this.#dataVersion) this.#loadCheckpoints();
+    const touched = new Set<Projection>();
+    for (const event of events) {
+      const due = this.projections.filter(({ name }) => event.position > (this.#checkpoints.get(name)?.position ?? 0));
+      for (const projection of this.#applier.apply(event, due)) touched.add(projection);
+    }
+    return touched;
+  }
+
+  #save(projection: Projection, position: number, hash: string): void {
+    this.store.saveCheckpoint(projection, position, hash);
+    this.#checkpoints.set(projection.name, { version: projection.version, position, hash });
+  }
+
+  #loadCheckpoints(): void {
+    this.#checkpoints = this.store.checkpoints();
+    this.#dataVersion = this.store.dataVersion();
+  }
+
+  #oldestCheckpoint(): number {
+    return Math.min(...this.projections.map(({ name }) => this.#checkpoints.get(name)?.position ?? 0));
+  }
+
+  #stop(error: unknown): void {
+    this.#hasStopped = true;
+    this.#growth?.unsubscribe();
+    this.#reached.error(error);
+  }
+}
+
+/** Those whose rows cannot be trusted: never built, of another version, or made from another log than this. */
+export function staleProjections(
+  log: LogReader,
+  store: ReadModelStore,
+  projections: readonly Projection[],
+): Projection[] {
+  const checkpoints = store.checkpoints();
+  return projections.filter(({ name, version }) => {
+    const checkpoint = checkpoints.get(name);
+    return checkpoint?.version !== version || log.hashAt(checkpoint.position) !== checkpoint.hash;
+  });
+}

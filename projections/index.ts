@@ -1,0 +1,6 @@
+import type { Projection } from "./shared/projection.js";
+import { messagesProjection } from "./threads/messages.js";
+import { threadsProjection } from "./threads/threads.js";
+
+/** Every projection, in the order in which they are applied. A new one is added here. */
+export const projections: readonly Projection[] = [threadsProjection, messagesProjection];

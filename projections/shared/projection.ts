@@ -1,0 +1,40 @@
+import type { EventType, RecordedEvent } from "../../domain/shared/index.js";
+import type { Row, Table } from "../../read-models/shared/table.js";
+
+/** Changes to a projection's own tables. All of one event's changes and its checkpoint are one transaction. */
+export interface Write {
+  insert<T extends Table>(table: T, row: Row<T>): void;
+  /** Adds to a number, and makes other changes with it. */
+  add<T extends Table>(
+    table: T,
+    key: Partial<Row<T>>,
+    column: keyof T["columns"] & string,
+    amount: number,
+    changes?: Partial<Row<T>>,
+  ): void;
+  update<T extends Table>(table: T, key: Partial<Row<T>>, changes: Partial<Row<T>>): void;
+  delete<T extends Table>(table: T, key: Partial<Row<T>>): void;
+  /** Deletes those of the rows whose `column` lies in the range, both ends inclusive. */
+  deleteBetween<T extends Table>(
+    table: T,
+    key: Partial<Row<T>>,
+    column: keyof T["columns"] & string,
+    first: number,
+    last: number,
+  ): void;
+}
+
+export type Handler<T extends EventType = EventType> = (event: RecordedEvent<T>, write: Write) => void;
+
+/**
+ * Rows from events. It sees the event and its own rows, nothing else, so that a rebuild ends where living through it
+ * ended. `event.payload` is null when the event was erased; what an erasure takes away is taken away when
+ * `eventsErased` comes by.
+ */
+export interface Projection {
+  readonly name: string;
+  /** Count up when the same events shall make other rows: it is rebuilt at the next start. */
+  readonly version: number;
+  readonly tables: readonly Table[];
+  readonly on: { readonly [T in EventType]?: Handler<T> };
+}

@@ -1,0 +1,36 @@
+import type { Kysely } from "kysely";
+import { table, type Row } from "../shared/table.js";
+import type { ReadModelTables } from "../tables.js";
+
+export const messages = table(
+  "messages",
+  {
+    message_id: "text",
+    thread_id: "text",
+    turn_id: "text?",
+    role: "text",
+    content: "text",
+    content_trust: "integer",
+    metadata_json: "text?",
+    created_at: "text",
+    position: "integer",
+  },
+  { primaryKey: ["message_id"], indexes: [["thread_id", "position"]] },
+);
+
+export type MessageRow = Row<typeof messages>;
+
+/** The messages of a thread, oldest first; `afterPosition` is the last one's of the page before. */
+export function listMessages(
+  db: Kysely<ReadModelTables>,
+  page: { readonly threadId: string; readonly afterPosition: number; readonly limit: number },
+): Promise<MessageRow[]> {
+  return db
+    .selectFrom("messages")
+    .selectAll()
+    .where("thread_id", "=", page.threadId)
+    .where("position", ">", page.afterPosition)
+    .orderBy("position")
+    .limit(page.limit)
+    .execute();
+}
