@@ -31,7 +31,10 @@ export function eraseEvents(db: Database, appender: Appender, erasure: Erasure):
     `UPDATE events SET event = NULL, salt = NULL
      WHERE position BETWEEN ? AND ? AND event IS NOT NULL AND type <> 'eventsErased'`,
   );
-  const erased = ranges.map(({ first, last }) => {
+  const head = db.prepare("SELECT ifnull(max(position), 0) FROM events").pluck().get() as number;
+  const erased = ranges.map((range) => {
+    const first = range.first;
+    const last = Math.min(range.last, head); // Nothing is erased before it has happened.
     const counts = count.all(first, last);
     erase.run(first, last);
     return {

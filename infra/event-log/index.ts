@@ -6,6 +6,6 @@ export type { Head } from "./heads.js";
 export { LogReader } from "./log-reader.js";
 export { logFile, openLog, openLogReader } from "./open.js";
 export { eventTypes, type StoredEvent } from "./record.js";
-export { readAfter, tail, type Cursor } from "./tail.js";
+export { replay, tail, type Cursor } from "./tail.js";
 export type { Problem, Verdict } from "./verifier.js";
 export { verifyLog } from "./verify.js";

@@ -19,6 +19,16 @@ export interface Page {
   readonly throughPosition: number;
 }
 
+export interface LogStats {
+  readonly events: number;
+  readonly streams: number;
+  readonly threads: number;
+  readonly erased: number;
+  readonly event_bytes: number;
+  readonly file_bytes: number;
+  readonly types: readonly { readonly type: string; readonly events: number }[];
+}
+
 /**
  * A log, open for reading. It reads in pages, by key, and never holds an iterator across an await: that would keep
  * the connection busy, and the WAL could not be checkpointed.
@@ -125,6 +135,22 @@ export class LogReader {
 
   decode(row: StoredEvent): RecordedEvent {
     return decode(row, this.file);
+  }
+
+  stats(): LogStats {
+    const totals = this.db.prepare(`
+      SELECT count(*) AS events, count(DISTINCT stream) AS streams, count(DISTINCT thread_id) AS threads,
+             sum(event IS NULL) AS erased, ifnull(sum(length(event)), 0) AS event_bytes
+      FROM events`);
+    const types = this.db.prepare(
+      "SELECT type, count(*) AS events FROM events GROUP BY type ORDER BY events DESC, type",
+    );
+    const fileBytes = this.db.prepare("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").pluck();
+    return {
+      ...(totals.get() as Omit<LogStats, "types" | "file_bytes">),
+      file_bytes: fileBytes.get() as number,
+      types: types.all() as LogStats["types"],
+    };
   }
 
   /** What SQLite finds wrong with the file: a damaged page, an index that differs from the table. */

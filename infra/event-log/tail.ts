@@ -16,23 +16,35 @@ export async function* tail(
 ): AsyncGenerator<readonly StoredEvent[], void, void> {
   let cursor = from;
   while (!signal.aborted) {
+    cursor = yield* replay(log, cursor, signal);
+    await growthOf(log, signal);
+  }
+}
+
+/** Every event after the cursor that is there, page by page. Returns the cursor after the last one. */
+export function* replay(
+  log: LogReader,
+  from: Cursor,
+  signal?: AbortSignal,
+): Generator<readonly StoredEvent[], Cursor, void> {
+  let cursor = from;
+  while (signal?.aborted !== true) {
     const events = readAfter(log, cursor);
     const last = events.at(-1);
-    if (last === undefined) {
-      await growthOf(log, signal);
-      continue;
-    }
+    if (last === undefined) break;
     cursor = advance(cursor, last);
     yield events;
   }
+  return cursor;
 }
 
 /** Resolves when the log has grown or the signal came; rejects when the log has failed. */
 async function growthOf(log: LogReader, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
   await firstValueFrom(race(log.grown, fromEvent(signal, "abort")), { defaultValue: null });
 }
 
-export function readAfter(log: LogReader, cursor: Cursor): readonly StoredEvent[] {
+function readAfter(log: LogReader, cursor: Cursor): readonly StoredEvent[] {
   return "threadId" in cursor
     ? log.readThread(cursor.threadId, cursor.afterSequence, pageEventsMax)
     : log.readAll(cursor.afterPosition, pageEventsMax);

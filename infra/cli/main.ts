@@ -1,0 +1,107 @@
+import { Command, CommanderError } from "commander";
+import { ConfigError, readConfig } from "../config/config.js";
+import { listAt, listsAt, type ListOptions } from "./at.js";
+import type { CliContext } from "./context.js";
+import { exitCodes, UsageError } from "./exit.js";
+import { logExport, logShow, logStats, logTail, logVerify, type TailOptions, type VerifyOptions } from "./log.js";
+import { createOutput } from "./output.js";
+import { projectionsList, projectionsRebuild, projectionsVerify } from "./projections.js";
+import { runServer } from "./serve.js";
+
+const stopping = new AbortController();
+let exitCode: number = exitCodes.fine;
+
+function createProgram(): Command {
+  const program = new Command("pincer")
+    .description("The backend of a personal AI assistant that may act, but never behind its owner's back.")
+    .option("--data <dir>", "the directory with the log and the read models", readConfig(process.env).dataDirectory)
+    .option("--json", "print JSON, one value a line")
+    .exitOverride();
+
+  /** Runs a command with what all of them need; its answer is the exit code. */
+  const run =
+    <Arguments extends unknown[]>(command: (context: CliContext, ...rest: Arguments) => Promise<number>) =>
+    async (...rest: Arguments): Promise<void> => {
+      const { data, json = false } = program.opts<{ data: string; json?: boolean }>();
+      const output = createOutput(json, (text) => process.stdout.write(text));
+      exitCode = await command({ dataDirectory: data, output, signal: stopping.signal }, ...rest);
+    };
+
+  program.command("serve").description("run the server").action(run(runServer));
+
+  const log = program.command("log").description("read and check the event log");
+  log
+    .command("tail")
+    .description("print events in order")
+    .option("--thread <id>", "only those of one thread")
+    .option("--from <n>", "only those after this position (with --thread: after this sequence)")
+    .option("--follow", "go on with those that come")
+    .action(run((context, options: TailOptions) => logTail(context, options)));
+  log.command("show").argument("<position>").description("print one event").action(run(logShow));
+  log
+    .command("verify")
+    .description("prove that nothing was altered")
+    .option("--head <position:hash>", "a head that was kept elsewhere: the log must still contain it")
+    .option("--file <file>", "verify an export, without the database")
+    .action(run((context, options: VerifyOptions) => logVerify(context, options)));
+  log
+    .command("export")
+    .description("write everything that is needed to verify the log elsewhere, as JSON lines")
+    .requiredOption("--out <file>", "the file to write; it must not exist")
+    .action(run((context, options: { out: string }) => logExport(context, options.out)));
+  log
+    .command("stats")
+    .description("count what is in the log")
+    .action(run((context) => logStats(context)));
+
+  const projections = program.command("projections").description("look after the read models");
+  projections
+    .command("list")
+    .description("what there is, and how far it has come")
+    .action(run((context) => projectionsList(context)));
+  projections
+    .command("rebuild")
+    .argument("[names...]")
+    .description("make tables anew from the log, while the old ones serve")
+    .action(run(projectionsRebuild));
+  projections
+    .command("verify")
+    .argument("[names...]")
+    .description("compare tables with a rebuild")
+    .action(run(projectionsVerify));
+
+  program
+    .command("at")
+    .argument("<position|time>", "a position, or a time such as 2026-01-31T09:30:00Z")
+    .argument("<list>", `which list: ${Object.keys(listsAt).join(", ")}`)
+    .option("--thread <id>", "of which thread")
+    .description("read the past")
+    .action(run((context, when: string, list: string, options: ListOptions) => listAt(context, when, list, options)));
+
+  return program;
+}
+
+function toExitCode(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.fine : exitCodes.usage;
+  const isUsage = error instanceof UsageError || error instanceof ConfigError;
+  process.stderr.write(`pincer: ${error instanceof Error ? error.message : String(error)}\n`);
+  return isUsage ? exitCodes.usage : exitCodes.failed;
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    stopping.abort();
+  });
+}
+// Whoever reads along may have seen enough, as `head` does.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(exitCodes.fine);
+  throw error;
+});
+
+try {
+  await createProgram().parseAsync();
+  process.exitCode = exitCode;
+} catch (error) {
+  process.exitCode = toExitCode(error);
+}
