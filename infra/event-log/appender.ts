@@ -56,29 +56,29 @@ export class Appender {
     return recorded;
   }
 
-  /** Each append of a group succeeds or fails by itself. Alone, it needs no savepoint: the transaction is its own. */
+  /**
+   * Each append of a group succeeds or fails by itself. One that is all of its transaction, or a single statement,
+   * is undone whole anyway; any other has a savepoint.
+   */
   appendGroup(appends: readonly Append[]): readonly (AppendResult | Error)[] {
-    const [only] = appends;
-    return only !== undefined && appends.length === 1
-      ? [this.append(only)]
-      : appends.map((append) => this.#appendInSavepoint(append));
+    if (appends.length === 1) return appends.map((append) => this.append(append));
+    return appends.map((append) => this.#appendAlone(append));
   }
 
-  /** In a savepoint of its own: an append that cannot be recorded is undone, and its neighbours in the group stay. */
-  #appendInSavepoint(append: Append): AppendResult | Error {
+  #appendAlone(append: Append): AppendResult | Error {
     const recordedBefore = this.#recorded.length;
-    this.#savepoint.run();
+    const needsSavepoint = eventsOf(append) > 1;
+    if (needsSavepoint) this.#savepoint.run();
     try {
-      const result = this.append(append);
-      this.#release.run();
-      return result;
+      return this.append(append);
     } catch (error) {
       if (isDiskTrouble(error) || !(error instanceof Error)) throw error;
-      this.#rollback.run();
-      this.#release.run();
+      if (needsSavepoint) this.#rollback.run();
       this.heads.forget();
       this.#recorded.length = recordedBefore;
       return error;
+    } finally {
+      if (needsSavepoint && this.db.inTransaction) this.#release.run();
     }
   }
 
@@ -100,7 +100,7 @@ export class Appender {
       const actual = this.heads.streamVersion(stream);
       if (!isMet(expected, actual)) return { outcome: "version_conflict", stream, expected, actual };
     }
-    const eventCount = writes.reduce((sum, write) => sum + write.facts.length, 0);
+    const eventCount = eventsOf(append);
     if (eventCount > appendEventsMax) {
       throw new RangeError(`an append may hold ${appendEventsMax} events, not ${eventCount}`);
     }
@@ -185,6 +185,10 @@ export class Appender {
     this.#recorded.push(recorded);
     return recorded;
   }
+}
+
+export function eventsOf({ writes }: Append): number {
+  return writes.reduce((sum, { facts }) => sum + facts.length, 0);
 }
 
 function isMet(expected: ExpectedVersion, actual: number): boolean {

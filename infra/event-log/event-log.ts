@@ -8,7 +8,7 @@ import type {
   EventLog,
 } from "../../commands/ports/index.js";
 import type { RecordedEvent } from "../../domain/shared/index.js";
-import { Appender } from "./appender.js";
+import { Appender, eventsOf } from "./appender.js";
 import type { Entropy } from "./entropy.js";
 import { eraseEvents, type Erasure } from "./erasure.js";
 import { isDiskTrouble, LogError, sqliteCode, toLogError } from "./errors.js";
@@ -123,7 +123,7 @@ export class SqliteEventLog extends LogReader implements EventLog {
   #takeGroup(): Pending[] {
     let events = 0;
     const end = this.#queue.findIndex(({ append }, index) => {
-      for (const write of append.writes) events += write.facts.length;
+      events += eventsOf(append);
       return index > 0 && events > groupEventsMax;
     });
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end);

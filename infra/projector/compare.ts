@@ -32,11 +32,10 @@ export async function compareWithRebuild(
   projections: readonly Projection[],
   options: Pick<RebuildOptions, "signal" | "onProgress"> = {},
 ): Promise<TableComparison[]> {
-  // A read transaction: what is compared stands still, while the server goes on writing beside it.
-  store.db.exec("BEGIN");
+  // A view of its own: what is compared stands still, while the server goes on writing beside it.
+  const view = store.openView();
   try {
-    const checkpoints = store.checkpoints();
-    const positionOf = ({ name }: Projection) => checkpoints.get(name)?.position ?? 0;
+    const positionOf = ({ name }: Projection) => view.checkpoints.get(name)?.position ?? 0;
     const limited = projections.map((projection) => stoppedAt(projection, positionOf(projection)));
     const through = Math.max(0, ...projections.map(positionOf));
     return await withTemporaryStore(async (rebuilt) => {
@@ -45,12 +44,12 @@ export async function compareWithRebuild(
         projection.tables.map((table) => ({
           projection: projection.name,
           position: positionOf(projection),
-          ...compareTable(store.db, rebuilt.db, table),
+          ...compareTable(view.db, rebuilt.db, table),
         })),
       );
     });
   } finally {
-    store.db.exec("COMMIT");
+    view.db.close();
   }
 }
 

@@ -7,12 +7,12 @@ import type { Projection } from "../../projections/shared/projection.js";
 import { sqliteCode, type LogReader } from "../event-log/index.js";
 import { Applier, readerFor } from "./applier.js";
 import { rebuild, type RebuildOptions } from "./rebuild.js";
-import { type Checkpoint, type ReadModelStore } from "./store.js";
+import type { ReadModelStore } from "./store.js";
 import { served } from "./table-writer.js";
 
 /** A checkpoint may lag behind by this many events that its projection does not handle. */
 const checkpointLagMax = 10_000;
-const busyRetryMillis = 10;
+const retryMillis = 10;
 
 /** Keeps the read models up with the log: inline after each commit, so that whoever wrote reads what they wrote. */
 export class Projector implements ReadModels {
@@ -20,9 +20,8 @@ export class Projector implements ReadModels {
   readonly #read: ReturnType<typeof readerFor>;
   /** The last position that every projection has seen; errors when one of them has stopped. */
   readonly #reached = new BehaviorSubject(0);
-  #checkpoints = new Map<string, Checkpoint>();
-  #dataVersion = -1;
   #growth: Subscription | undefined;
+  #losses: Subscription | undefined;
   #isBehind = false;
   #hasStopped = false;
 
@@ -43,8 +42,10 @@ export class Projector implements ReadModels {
       this.logger.info({ projections: stale.map(({ name }) => name) }, "rebuilding read models from the log");
       await rebuild(this.log, this.store, stale, options);
     }
-    this.#loadCheckpoints();
     this.#reached.next(this.#oldestCheckpoint());
+    this.#losses = this.store.lost.subscribe((error) => {
+      if (this.#startOver(error)) this.#keepUp();
+    });
     this.#growth = this.log.grown.subscribe({
       next: () => {
         this.#keepUp();
@@ -70,35 +71,31 @@ export class Projector implements ReadModels {
   close(): void {
     this.#hasStopped = true;
     this.#growth?.unsubscribe();
+    this.#losses?.unsubscribe();
     this.#reached.complete();
   }
 
-  /** One page at once, which is all there is after a commit; a longer way in steps, so that others get their turn. */
+  /** One portion at once, which is all there is after a commit; a longer way in steps, so that others get their turn. */
   #keepUp(): void {
-    if (this.#isBehind) return;
-    const progress = this.#tryAdvance();
-    if (progress === "arrived" || progress === "stopped") return;
-    this.#isBehind = true;
-    void this.#catchUp();
+    if (!this.#isBehind) void this.#catchUp();
   }
 
   async #catchUp(): Promise<void> {
-    for (let progress = this.#tryAdvance(); ; progress = this.#tryAdvance()) {
+    this.#isBehind = true;
+    for (;;) {
+      const progress = this.#tryAdvance();
       if (progress === "arrived" || progress === "stopped") break;
-      await pause(progress === "busy" ? busyRetryMillis : 0);
+      await pause(progress === "hindered" ? retryMillis : 0);
     }
     this.#isBehind = false;
   }
 
-  #tryAdvance(): "arrived" | "advanced" | "busy" | "stopped" {
+  #tryAdvance(): "arrived" | "advanced" | "hindered" | "stopped" {
     if (this.#hasStopped) return "stopped";
     try {
       return this.#advance() ? "arrived" : "advanced";
     } catch (error) {
-      this.#dataVersion = -1; // Nothing was saved: what is remembered may be ahead of what is stored.
-      if (sqliteCode(error).startsWith("SQLITE_BUSY")) return "busy";
-      this.#stop(error);
-      return "stopped";
+      return this.#startOver(error) ? "hindered" : "stopped";
     }
   }
 
@@ -108,12 +105,13 @@ export class Projector implements ReadModels {
     const { events, throughPosition } = this.#read(this.#reached.value, head.position);
     const hash = () => (throughPosition === head.position ? head.hash : (this.log.hashAt(throughPosition) ?? ""));
     if (events.length > 0) {
-      this.store.transaction(() => {
-        for (const projection of this.#apply(events)) this.#save(projection, throughPosition, hash());
+      this.store.change(() => {
+        for (const projection of this.#apply(events)) this.store.saveCheckpoint(projection, throughPosition, hash());
       });
+      if (events.some(({ type }) => type === "eventsErased")) this.store.forgetDeleted();
     } else if (throughPosition - this.#oldestCheckpoint() >= checkpointLagMax) {
-      this.store.transaction(() => {
-        for (const projection of this.projections) this.#save(projection, throughPosition, hash());
+      this.store.change(() => {
+        for (const projection of this.projections) this.store.saveCheckpoint(projection, throughPosition, hash());
       });
     }
     this.#reached.next(throughPosition);
@@ -122,28 +120,30 @@ export class Projector implements ReadModels {
 
   /** Answers which projections took notice. */
   #apply(events: readonly RecordedEvent[]): Set<Projection> {
-    // A rebuild in another process may have brought other tables, further on than these.
-    if (this.store.dataVersion() !== this.#dataVersion) this.#loadCheckpoints();
     const touched = new Set<Projection>();
+    // A rebuild may have brought tables that are further on than these.
+    const checkpoints = this.store.checkpoints();
     for (const event of events) {
-      const due = this.projections.filter(({ name }) => event.position > (this.#checkpoints.get(name)?.position ?? 0));
+      const due = this.projections.filter(({ name }) => event.position > (checkpoints.get(name)?.position ?? 0));
       for (const projection of this.#applier.apply(event, due)) touched.add(projection);
     }
     return touched;
   }
 
-  #save(projection: Projection, position: number, hash: string): void {
-    this.store.saveCheckpoint(projection, position, hash);
-    this.#checkpoints.set(projection.name, { version: projection.version, position, hash });
-  }
-
-  #loadCheckpoints(): void {
-    this.#checkpoints = this.store.checkpoints();
-    this.#dataVersion = this.store.dataVersion();
-  }
-
   #oldestCheckpoint(): number {
-    return Math.min(...this.projections.map(({ name }) => this.#checkpoints.get(name)?.position ?? 0));
+    const checkpoints = this.store.checkpoints();
+    return Math.min(...this.projections.map(({ name }) => checkpoints.get(name)?.position ?? 0));
+  }
+
+  /** What was applied and not committed is undone and has to be applied again; answers whether that makes sense. */
+  #startOver(error: unknown): boolean {
+    if (!isPassing(error)) {
+      this.#stop(error);
+      return false;
+    }
+    this.logger.warn({ file: this.store.file, error: String(error) }, "read models could not be written; trying again");
+    this.#reached.next(this.#oldestCheckpoint());
+    return true;
   }
 
   #stop(error: unknown): void {
@@ -151,6 +151,12 @@ export class Projector implements ReadModels {
     this.#growth?.unsubscribe();
     this.#reached.error(error);
   }
+}
+
+/** Trouble that may be over in a moment: another process is writing, or the disk is full. */
+function isPassing(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code.startsWith("SQLITE_BUSY") || code === "SQLITE_FULL";
 }
 
 /** Those whose rows cannot be trusted: never built, of another version, or made from another log than this. */

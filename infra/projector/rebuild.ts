@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as breathe } from "node:timers/promises";
 import type { Projection } from "../../projections/shared/projection.js";
-import type { LogReader } from "../event-log/index.js";
+import { sqliteCode, type LogReader } from "../event-log/index.js";
 import { Applier, readerFor } from "./applier.js";
 import type { ReadModelStore } from "./store.js";
 import { shadow } from "./table-writer.js";
+
+/** How long a rebuild waits for its turn before it gives up. */
+const busyMillisMax = 30_000;
 
 export interface RebuildOptions {
   /** Where to stop; the end of the log if not given. */
@@ -28,26 +31,46 @@ export async function rebuild(
   const applier = new Applier(store, shadow);
   const end = () => through ?? log.head().position;
   let position = 0;
-  store.beginShadow(projections, token);
 
-  const applyPage = () => {
+  /** One page, and at the end the swap: what was appended meanwhile is part of it. */
+  const advance = (): boolean => {
     if (!store.ownsShadow(projections, token)) throw new Error("another rebuild of the same projection has taken over");
-    const page = read(position, end());
-    for (const event of page.events) applier.apply(event, projections);
-    position = page.throughPosition;
+    const { events, throughPosition } = read(position, end());
+    for (const event of events) applier.apply(event, projections);
+    position = throughPosition;
+    if (position < end()) return false;
+    store.swapShadow(projections);
+    for (const projection of projections) store.saveCheckpoint(projection, position, log.hashAt(position) ?? "");
+    return true;
   };
 
-  for (;;) {
+  await whenFree(() => {
+    store.transaction(() => {
+      store.beginShadow(projections, token);
+    });
+  });
+  for (let isDone = false; !isDone;) {
     signal?.throwIfAborted();
-    const isDone = store.transaction(() => {
-      applyPage();
-      if (position < end()) return false;
-      store.swapShadow(projections);
-      for (const projection of projections) store.saveCheckpoint(projection, position, log.hashAt(position) ?? "");
-      return true;
+    const before = position;
+    isDone = await whenFree(() => {
+      position = before;
+      return store.transaction(advance);
     });
     onProgress?.(position, end());
-    if (isDone) return;
     await breathe();
+  }
+}
+
+/** The server writes to the same file, in short transactions: this one has its turn in between. */
+async function whenFree<T>(work: () => T): Promise<T> {
+  const since = performance.now();
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      const isBusy = sqliteCode(error).startsWith("SQLITE_BUSY");
+      if (!isBusy || performance.now() - since > busyMillisMax) throw error;
+      await breathe();
+    }
   }
 }

@@ -1,17 +1,19 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
+import Database, { type Statement } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import type { Logger } from "pino";
+import { Subject, type Observable } from "rxjs";
 import type { Projection } from "../../projections/shared/projection.js";
 import type { Table } from "../../read-models/shared/table.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
-import { sqliteCode } from "../event-log/index.js";
+import { pluck, sqliteCode } from "../event-log/index.js";
 import { makePrivateDirectory, withPrivateUmask } from "../files/private.js";
 import { served, shadow, type Naming } from "./table-writer.js";
 
 /** A rebuild in another process writes in short transactions; this is long enough to get in between. */
 const lockWaitMillis = 250;
+const commitDelayMillis = 2;
 
 /** Up to which event a projection's rows tell the story. The hash tells which story. */
 export interface Checkpoint {
@@ -28,10 +30,14 @@ export function readModelsFile(dataDirectory: string): string {
 /** The file of the read models: a cache, so it may be lost, but never wrong. */
 export class ReadModelStore {
   readonly query: Kysely<ReadModelTables>;
-  readonly #saveCheckpoint: Database.Statement;
-  readonly #begin: Database.Statement;
-  readonly #commit: Database.Statement;
-  readonly #dataVersion: Database.Statement;
+  readonly #lost = new Subject<unknown>();
+  readonly #saveCheckpoint: Statement;
+  readonly #begin: Statement;
+  readonly #commit: Statement;
+  readonly #dataVersion: Statement<[], number>;
+  #checkpoints: Map<string, Checkpoint> | null = null;
+  #seenDataVersion: number | undefined;
+  #commitTimer: NodeJS.Timeout | undefined;
 
   private constructor(readonly db: Database.Database) {
     this.#saveCheckpoint = db.prepare(`
@@ -39,7 +45,7 @@ export class ReadModelStore {
       ON CONFLICT DO UPDATE SET version = excluded.version, position = excluded.position, hash = excluded.hash`);
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
-    this.#dataVersion = db.prepare("PRAGMA data_version").pluck();
+    this.#dataVersion = pluck(db, "PRAGMA data_version");
     this.query = new Kysely<ReadModelTables>({ dialect: new SqliteDialect({ database: db }) });
   }
 
@@ -61,46 +67,85 @@ export class ReadModelStore {
     return this.db.name;
   }
 
-  checkpoints(): Map<string, Checkpoint> {
-    const rows = this.db.prepare("SELECT * FROM checkpoints").all() as (Checkpoint & { projection: string })[];
-    return new Map(rows.map(({ projection, version, position, hash }) => [projection, { version, position, hash }]));
+  /** Emits why changes that were made could not be committed: the tables are back at their checkpoints. */
+  get lost(): Observable<unknown> {
+    return this.#lost;
   }
 
-  saveCheckpoint(projection: Projection, position: number, hash: string): void {
-    this.#saveCheckpoint.run(projection.name, projection.version, position, hash);
+  /** How far each projection has come, by name. Remembered until somebody else may have changed it. */
+  checkpoints(): ReadonlyMap<string, Checkpoint> {
+    if (!this.db.inTransaction) this.#forgetIfForeign();
+    return (this.#checkpoints ??= readCheckpoints(this.db));
   }
 
-  /** Changes whenever another connection has changed the file. */
-  dataVersion(): number {
-    return this.#dataVersion.get() as number;
+  saveCheckpoint({ name, version }: Projection, position: number, hash: string): void {
+    this.#saveCheckpoint.run(name, version, position, hash);
+    this.#checkpoints?.set(name, { version, position, hash });
   }
 
-  /** Begins with the write lock, so that it cannot fail half way for want of it. */
-  transaction<T>(work: () => T): T {
-    this.#begin.run();
+  /**
+   * Changes that this process sees at once, and others a moment later: whatever follows within `commitDelayMillis` is
+   * committed with it, because a commit costs more than the change. If the process dies before, the log has it still.
+   */
+  change(work: () => void): void {
+    if (!this.db.inTransaction) {
+      this.#begin.run();
+      this.#forgetIfForeign();
+      this.#commitTimer = setTimeout(() => {
+        this.#commitInTime();
+      }, commitDelayMillis);
+    }
+    this.#orRollBack(work);
+  }
+
+  /** Commits what `change` has left open. If that fails, it is lost, and `lost` says so, too. */
+  commit(): void {
+    if (!this.db.inTransaction) return;
+    clearTimeout(this.#commitTimer);
     try {
-      const result = work();
-      this.#commit.run();
-      return result;
+      this.#orRollBack(() => this.#commit.run());
     } catch (error) {
-      if (this.db.inTransaction) this.db.exec("ROLLBACK");
+      this.#lost.next(error);
       throw error;
     }
   }
 
+  /** A transaction of its own. Begins with the write lock, so that it cannot fail half way for want of it. */
+  transaction<T>(work: () => T): T {
+    this.commit();
+    this.#begin.run();
+    return this.#orRollBack(() => {
+      this.#forgetIfForeign();
+      const result = work();
+      this.#commit.run();
+      return result;
+    });
+  }
+
+  /** After this, what was deleted is in none of the files. */
+  forgetDeleted(): void {
+    this.commit();
+    this.db.pragma("wal_checkpoint(TRUNCATE)");
+  }
+
+  /** The tables and checkpoints as they are now, whatever is written meanwhile. Whoever opens a view closes it. */
+  openView(): { readonly db: Database.Database; readonly checkpoints: ReadonlyMap<string, Checkpoint> } {
+    this.commit();
+    const db = new Database(this.file, { readonly: true });
+    db.exec("BEGIN");
+    return { db, checkpoints: readCheckpoints(db) };
+  }
+
   /** Empty shadow tables, instead of what a rebuild that did not finish may have left. `token` says whose they are. */
   beginShadow(projections: readonly Projection[], token: string): void {
-    this.transaction(() => {
-      for (const projection of projections) {
-        for (const table of projection.tables) {
-          this.db.exec(`DROP TABLE IF EXISTS ${shadow(table)}`);
-          createTable(this.db, table, shadow, token);
-        }
-        this.db
-          .prepare("INSERT OR REPLACE INTO rebuilds (projection, token) VALUES (?, ?)")
-          .run(projection.name, token);
+    const own = this.db.prepare("INSERT OR REPLACE INTO rebuilds (projection, token) VALUES (?, ?)");
+    for (const projection of projections) {
+      for (const table of projection.tables) {
+        this.db.exec(`DROP TABLE IF EXISTS ${shadow(table)}`);
+        createTable(this.db, table, shadow, token);
       }
-    });
+      own.run(projection.name, token);
+    }
   }
 
   /** Whether the shadow tables are still the ones that `token` began. */
@@ -120,14 +165,48 @@ export class ReadModelStore {
   }
 
   close(): void {
+    this.commit();
     this.db.close();
   }
 
   /** For a file that turned out to be damaged: the next start makes a new one. */
   closeAndDiscard(): void {
-    this.close();
+    clearTimeout(this.#commitTimer);
+    this.db.close();
     discard(this.file);
   }
+
+  #commitInTime(): void {
+    try {
+      this.commit();
+    } catch {
+      // Nobody waits here for an answer; those who care listen to `lost`.
+    }
+  }
+
+  #orRollBack<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      clearTimeout(this.#commitTimer);
+      if (this.db.inTransaction) this.db.exec("ROLLBACK");
+      this.#checkpoints = null;
+      throw error;
+    }
+  }
+
+  /** Another process may have rebuilt a projection. */
+  #forgetIfForeign(): void {
+    const dataVersion = this.#dataVersion.get();
+    if (dataVersion === this.#seenDataVersion) return;
+    this.#seenDataVersion = dataVersion;
+    this.#checkpoints = null;
+  }
+}
+
+function readCheckpoints(db: Database.Database): Map<string, Checkpoint> {
+  const rows = db.prepare("SELECT * FROM checkpoints").all() as (Checkpoint & { projection: string })[];
+  return new Map(rows.map(({ projection, ...checkpoint }) => [projection, checkpoint]));
 }
 
 export function isDamage(error: unknown): boolean {
@@ -141,6 +220,7 @@ function openDatabase(file: string): Database.Database {
     try {
       db.pragma("journal_mode = WAL");
       db.pragma("synchronous = OFF");
+      db.pragma("secure_delete = ON"); // What the owner had erased must not linger in a cache.
       db.exec(`
         CREATE TABLE IF NOT EXISTS checkpoints (
           projection TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL
