@@ -36,5 +36,8 @@ function toTable(rows: readonly Readonly<Record<string, string | number | boolea
 
 /** For terminals: whoever wrote this text may have put more than letters into it. */
 export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => JSON.stringify(character).slice(1, -1));
+  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => {
+    const codePoint = character.codePointAt(0) ?? 0;
+    return `\\u${codePoint.toString(16).padStart(4, "0")}`;
+  });
 }
