@@ -26,7 +26,7 @@ export interface Handling {
 }
 
 /** What one attempt concluded, and where its facts go. */
-export interface Proposal {
+interface Proposal {
   readonly stream: string;
   readonly threadId: string | null;
   readonly provenance: Provenance;
@@ -34,7 +34,7 @@ export interface Proposal {
 }
 
 /** Reads a stream and folds it into a state. Whatever was loaded must not have changed when the facts are recorded. */
-export type Load = <State>(stream: string, initial: State, evolve: (state: State, fact: Fact) => State) => State;
+type Load = <State>(stream: string, initial: State, evolve: (state: State, fact: Fact) => State) => State;
 
 export interface Command {
   readonly at: Instant;

@@ -1,4 +1,3 @@
-export type { Clock } from "./clock.js";
 export type {
   Append,
   Appended,

@@ -1,2 +1,2 @@
 export { commitMessage, messageTextBytesMax, type MessageDraft } from "./message.js";
-export { createThread, deleteThread, evolveThread, initialThread, type Thread } from "./thread.js";
+export { createThread, deleteThread, evolveThread, initialThread } from "./thread.js";

@@ -14,7 +14,7 @@ export interface Erasure {
 }
 
 /** The stream of events about the log itself. */
-export const logStream = "log";
+const logStream = "log";
 
 /** Erases and records the erasure. Always called inside the writer's transaction; the caller truncates the WAL. */
 export function eraseEvents(db: Database, appender: Appender, erasure: Erasure): RecordedEvent {

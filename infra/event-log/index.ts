@@ -1,4 +1,4 @@
-export { systemEntropy, type Entropy } from "./entropy.js";
+export { systemEntropy } from "./entropy.js";
 export { LogError, sqliteCode } from "./errors.js";
 export { SqliteEventLog } from "./event-log.js";
 export { exportLog, verifyExport } from "./export.js";
@@ -8,5 +8,5 @@ export { logFile, openLog, openLogReader } from "./open.js";
 export { pluck } from "./pluck.js";
 export { eventTypes, type StoredEvent } from "./record.js";
 export { replay, tail, type Cursor } from "./tail.js";
-export type { Problem, Verdict } from "./verifier.js";
+export type { Verdict } from "./verifier.js";
 export { verifyLog } from "./verify.js";

@@ -49,12 +49,12 @@ function openDatabase(file: string): Database.Database {
   const db = new Database(file, { timeout: lockWaitMillis });
   checkSchema(db); // Before anything is written: a file that is not ours stays as it is.
   db.pragma("journal_mode = WAL");
-  migrate(db);
   db.pragma("synchronous = FULL");
   db.pragma(`journal_size_limit = ${walBytesKept}`);
   if (db.pragma("synchronous", { simple: true }) !== 2) {
     throw new LogError("unavailable", file, null, "SQLite does not sync every commit");
   }
+  migrate(db);
   // After a failed fsync, pages may be in memory and not on the disk, and look fine. Copying them into the database
   // file and syncing that makes them durable, whatever the last process saw.
   db.pragma("wal_checkpoint(TRUNCATE)");

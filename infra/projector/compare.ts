@@ -10,7 +10,7 @@ import { withTemporaryStore } from "./temporary.js";
 
 const differencesShownMax = 20;
 
-export type AnyRow = Readonly<Record<string, unknown>>;
+type AnyRow = Readonly<Record<string, unknown>>;
 
 export interface TableComparison {
   readonly projection: string;
@@ -80,7 +80,7 @@ function compareTable(
   };
 }
 
-export function digestTable(db: Database, table: Table): string {
+function digestTable(db: Database, table: Table): string {
   const hash = createHash("sha256");
   for (const row of inKeyOrder(db, table)) hash.update(rowText(row, table));
   return hash.digest("hex");

@@ -165,8 +165,11 @@ export class ReadModelStore {
   }
 
   close(): void {
-    this.commit();
-    this.db.close();
+    try {
+      this.commit();
+    } finally {
+      this.db.close();
+    }
   }
 
   /** For a file that turned out to be damaged: the next start makes a new one. */

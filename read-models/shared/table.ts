@@ -8,7 +8,7 @@ interface Kinds {
   "blob?": Uint8Array | null;
 }
 
-export type ColumnKind = keyof Kinds;
+type ColumnKind = keyof Kinds;
 export type Columns = Readonly<Record<string, ColumnKind>>;
 
 /** One table of the read models: its definition makes the SQL, the digest and the types. */

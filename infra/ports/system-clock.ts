@@ -1,3 +1,0 @@
-import type { Clock } from "../../commands/ports/index.js";
-
-export const systemClock: Clock = { now: () => Date.now() };
