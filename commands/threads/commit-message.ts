@@ -7,7 +7,7 @@ import {
 } from "../../domain/threads/index.js";
 import { handle, type Handled, type Handling } from "../handle.js";
 import type { Ids, Provenance } from "../ports/index.js";
-import { messageStream, threadStream } from "./streams.js";
+import { messagesStream, threadStream } from "./streams.js";
 
 export interface CommitMessage extends Omit<MessageDraft, "messageId"> {
   readonly threadId: string;
@@ -25,7 +25,7 @@ export function commitMessage(handling: Handling & { readonly ids: Ids }, comman
     decide: (load) => {
       const thread = load(threadStream(threadId), initialThread, evolveThread);
       const decision = decideToCommit(thread, { messageId, role, text, clientMessageId });
-      return { stream: messageStream(messageId), threadId, provenance, decision };
+      return { stream: messagesStream(threadId), threadId, provenance, decision };
     },
   });
 }

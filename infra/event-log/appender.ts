@@ -12,10 +12,11 @@ import type {
 } from "../../commands/ports/index.js";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import { digestOf, hashOf, saltBytes } from "./chain.js";
+import { encode } from "./encoder.js";
 import type { Entropy } from "./entropy.js";
 import { isDiskTrouble } from "./errors.js";
 import { requireSafe, type Heads } from "./heads.js";
-import { compose, decode, encode, toRecorded, type StoredEvent } from "./record.js";
+import { compose, decode, toRecorded, type StoredEvent } from "./record.js";
 
 export const appendEventsMax = 1_000;
 export const eventBytesMax = 4 * 1024 * 1024;
@@ -135,13 +136,10 @@ export class Appender {
       occurredAt,
     };
     const envelope = compose(fact, write.provenance, at, occurredAtMillis);
-    const bytes = encode(envelope);
-    if (bytes.length > eventBytesMax) {
-      throw new RangeError(`an event may take ${eventBytesMax} bytes, not ${bytes.length}`);
-    }
-    const salted = Buffer.allocUnsafe(saltBytes + bytes.length);
+    const salted = encode(envelope, saltBytes);
+    const eventBytes = salted.length - saltBytes;
+    if (eventBytes > eventBytesMax) throw new RangeError(`an event may take ${eventBytesMax} bytes, not ${eventBytes}`);
     this.entropy.fillSalt(salted);
-    salted.set(bytes, saltBytes);
     const digest = digestOf(salted);
     const type = envelope.payload.case as string;
     const chained = hashOf(
@@ -173,7 +171,7 @@ export class Appender {
       key?.digest ?? null,
       key?.events ?? null,
       occurredAt,
-      bytes,
+      salted.subarray(saltBytes),
       salted.subarray(0, saltBytes),
       Buffer.from(digest, "hex"),
       Buffer.from(chained, "hex"),

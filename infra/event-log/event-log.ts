@@ -12,7 +12,7 @@ import { Appender, eventsOf } from "./appender.js";
 import type { Entropy } from "./entropy.js";
 import { eraseEvents, type Erasure } from "./erasure.js";
 import { isDiskTrouble, LogError, sqliteCode, toLogError } from "./errors.js";
-import { LogReader } from "./log-reader.js";
+import { LogReader, type Fresh } from "./log-reader.js";
 
 const queuedAppendsMax = 10_000;
 const groupEventsMax = 2_000;
@@ -58,8 +58,9 @@ export class SqliteEventLog extends LogReader implements EventLog {
     });
   }
 
-  override fresh(afterPosition: number): readonly RecordedEvent[] | null {
-    return this.#fresh[0]?.position === afterPosition + 1 ? this.#fresh : null;
+  override fresh(afterPosition: number): Fresh | null {
+    const directlyFollows = this.#fresh[0]?.position === afterPosition + 1;
+    return directlyFollows ? { events: this.#fresh, head: this.heads.log() } : null;
   }
 
   recall(command: CommandKey): Appended | CommandConflict | null {

@@ -19,6 +19,12 @@ export interface Page {
   readonly throughPosition: number;
 }
 
+/** The events of a commit that is being announced, and the head after it. */
+export interface Fresh {
+  readonly events: readonly RecordedEvent[];
+  readonly head: Head;
+}
+
 export interface LogStats {
   readonly events: number;
   readonly streams: number;
@@ -119,11 +125,8 @@ export class LogReader {
     };
   }
 
-  /**
-   * Events that directly follow `afterPosition` and need not be read back, because they were committed just now;
-   * null if there are none at hand.
-   */
-  fresh(_afterPosition: number): readonly RecordedEvent[] | null {
+  /** What was committed just now, if it directly follows `afterPosition`: it need not be read back. */
+  fresh(_afterPosition: number): Fresh | null {
     return null;
   }
 

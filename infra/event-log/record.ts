@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary } from "@bufbuild/protobuf";
 import type { EventType, NewFact, PayloadOf, RecordedEvent } from "../../domain/shared/index.js";
 import type { Provenance } from "../../commands/ports/index.js";
 import { ThreadEventSchema, type ThreadEvent } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
@@ -60,10 +60,6 @@ export function compose(fact: NewFact, provenance: Provenance, at: Placement, oc
     actor: provenance.actor,
     payload: fact,
   });
-}
-
-export function encode(event: ThreadEvent): Uint8Array {
-  return toBinary(ThreadEventSchema, event);
 }
 
 export function toRecorded(at: Placement, envelope: ThreadEvent): RecordedEvent {

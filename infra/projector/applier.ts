@@ -7,23 +7,35 @@ import { TableWriter, type Naming } from "./table-writer.js";
 /** Events to apply, and how far the log was read to find them. */
 interface Portion {
   readonly events: readonly RecordedEvent[];
-  readonly throughPosition: number;
+  readonly position: number;
+  /** The hash of the event at that position. */
+  readonly hash: string;
+  /** Where reading ends for now. */
+  readonly endPosition: number;
 }
 
-/** Reads the log for some projections, leaving out what none of them handles: most of a log is text deltas. */
+/**
+ * Reads the log for some projections, leaving out what none of them handles: most of a log is text deltas.
+ * It reads to the end of the log if it is not told where to stop.
+ */
 export function readerFor(
   log: LogReader,
   projections: readonly Projection[],
-): (afterPosition: number, throughPosition: number) => Portion {
+  through?: number,
+): (afterPosition: number) => Portion {
   const handled = new Set(projections.flatMap((projection) => Object.keys(projection.on)));
   const read = log.except([...eventTypes].filter((type) => !handled.has(type)));
-  return (afterPosition, throughPosition) => {
-    const fresh = log.fresh(afterPosition);
+  return (afterPosition) => {
+    const fresh = through === undefined ? log.fresh(afterPosition) : null;
     if (fresh !== null) {
-      return { events: fresh.filter(({ type }) => handled.has(type)), throughPosition: afterPosition + fresh.length };
+      const { position, hash } = fresh.head;
+      return { events: fresh.events.filter(({ type }) => handled.has(type)), position, hash, endPosition: position };
     }
-    const page = read(afterPosition, throughPosition);
-    return { events: page.events.map((row) => log.decode(row)), throughPosition: page.throughPosition };
+    const endPosition = through ?? log.head().position;
+    const page = read(afterPosition, endPosition);
+    const position = page.throughPosition;
+    const hash = log.hashAt(position) ?? "";
+    return { events: page.events.map((row) => log.decode(row)), position, hash, endPosition };
   };
 }
 

@@ -101,21 +101,19 @@ export class Projector implements ReadModels {
 
   /** Applies one portion; answers whether the end of the log is reached. */
   #advance(): boolean {
-    const head = this.log.head();
-    const { events, throughPosition } = this.#read(this.#reached.value, head.position);
-    const hash = () => (throughPosition === head.position ? head.hash : (this.log.hashAt(throughPosition) ?? ""));
+    const { events, position, hash, endPosition } = this.#read(this.#reached.value);
     if (events.length > 0) {
       this.store.change(() => {
-        for (const projection of this.#apply(events)) this.store.saveCheckpoint(projection, throughPosition, hash());
+        for (const projection of this.#apply(events)) this.store.saveCheckpoint(projection, position, hash);
       });
       if (events.some(({ type }) => type === "eventsErased")) this.store.forgetDeleted();
-    } else if (throughPosition - this.#oldestCheckpoint() >= checkpointLagMax) {
+    } else if (position - this.#oldestCheckpoint() >= checkpointLagMax) {
       this.store.change(() => {
-        for (const projection of this.projections) this.store.saveCheckpoint(projection, throughPosition, hash());
+        for (const projection of this.projections) this.store.saveCheckpoint(projection, position, hash);
       });
     }
-    this.#reached.next(throughPosition);
-    return throughPosition >= head.position;
+    this.#reached.next(position);
+    return position >= endPosition;
   }
 
   /** Answers which projections took notice. */

@@ -27,20 +27,20 @@ export async function rebuild(
   { through, signal, onProgress }: RebuildOptions = {},
 ): Promise<void> {
   const token = randomUUID();
-  const read = readerFor(log, projections);
+  const read = readerFor(log, projections, through);
   const applier = new Applier(store, shadow);
-  const end = () => through ?? log.head().position;
   let position = 0;
+  let endPosition = 0;
 
   /** One page, and at the end the swap: what was appended meanwhile is part of it. */
   const advance = (): boolean => {
     if (!store.ownsShadow(projections, token)) throw new Error("another rebuild of the same projection has taken over");
-    const { events, throughPosition } = read(position, end());
-    for (const event of events) applier.apply(event, projections);
-    position = throughPosition;
-    if (position < end()) return false;
+    const portion = read(position);
+    for (const event of portion.events) applier.apply(event, projections);
+    ({ position, endPosition } = portion);
+    if (position < endPosition) return false;
     store.swapShadow(projections);
-    for (const projection of projections) store.saveCheckpoint(projection, position, log.hashAt(position) ?? "");
+    for (const projection of projections) store.saveCheckpoint(projection, position, portion.hash);
     return true;
   };
 
@@ -56,7 +56,7 @@ export async function rebuild(
       position = before;
       return store.transaction(advance);
     });
-    onProgress?.(position, end());
+    onProgress?.(position, endPosition);
     await breathe();
   }
 }

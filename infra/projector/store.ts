@@ -35,6 +35,7 @@ export class ReadModelStore {
   readonly #begin: Statement;
   readonly #commit: Statement;
   readonly #dataVersion: Statement<[], number>;
+  readonly #unsavedCheckpoints = new Map<string, Checkpoint>();
   #checkpoints: Map<string, Checkpoint> | null = null;
   #seenDataVersion: number | undefined;
   #commitTimer: NodeJS.Timeout | undefined;
@@ -78,9 +79,11 @@ export class ReadModelStore {
     return (this.#checkpoints ??= readCheckpoints(this.db));
   }
 
+  /** Part of the transaction that is open, and written at its end: of many in a row only the last one counts. */
   saveCheckpoint({ name, version }: Projection, position: number, hash: string): void {
-    this.#saveCheckpoint.run(name, version, position, hash);
-    this.#checkpoints?.set(name, { version, position, hash });
+    const checkpoint = { version, position, hash };
+    this.#unsavedCheckpoints.set(name, checkpoint);
+    (this.#checkpoints ??= readCheckpoints(this.db)).set(name, checkpoint);
   }
 
   /**
@@ -103,7 +106,9 @@ export class ReadModelStore {
     if (!this.db.inTransaction) return;
     clearTimeout(this.#commitTimer);
     try {
-      this.#orRollBack(() => this.#commit.run());
+      this.#orRollBack(() => {
+        this.#end();
+      });
     } catch (error) {
       this.#lost.next(error);
       throw error;
@@ -117,7 +122,7 @@ export class ReadModelStore {
     return this.#orRollBack(() => {
       this.#forgetIfForeign();
       const result = work();
-      this.#commit.run();
+      this.#end();
       return result;
     });
   }
@@ -187,6 +192,14 @@ export class ReadModelStore {
     }
   }
 
+  #end(): void {
+    for (const [name, { version, position, hash }] of this.#unsavedCheckpoints) {
+      this.#saveCheckpoint.run(name, version, position, hash);
+    }
+    this.#commit.run();
+    this.#unsavedCheckpoints.clear();
+  }
+
   #orRollBack<T>(work: () => T): T {
     try {
       return work();
@@ -194,6 +207,7 @@ export class ReadModelStore {
       clearTimeout(this.#commitTimer);
       if (this.db.inTransaction) this.db.exec("ROLLBACK");
       this.#checkpoints = null;
+      this.#unsavedCheckpoints.clear();
       throw error;
     }
   }

@@ -10,6 +10,7 @@ export const shadow: Naming = (table) => `${table.name}__shadow`;
 
 /** Writes rows by prepared statements, one for each shape of change. */
 export class TableWriter implements Write {
+  readonly #inserts = new Map<Table, { readonly columns: readonly string[]; readonly statement: Statement }>();
   readonly #statements = new Map<string, Statement>();
 
   constructor(
@@ -18,11 +19,14 @@ export class TableWriter implements Write {
   ) {}
 
   insert<T extends Table>(table: T, row: Row<T>): void {
-    const columns = Object.keys(table.columns);
-    this.#run(
-      `INSERT INTO ${this.naming(table)} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-      [...columns.map((column) => row[column])],
-    );
+    let inserting = this.#inserts.get(table);
+    if (inserting === undefined) {
+      const columns = Object.keys(table.columns);
+      const values = columns.map(() => "?").join(", ");
+      const statement = this.db.prepare(`INSERT INTO ${this.naming(table)} (${columns.join(", ")}) VALUES (${values})`);
+      this.#inserts.set(table, (inserting = { columns, statement }));
+    }
+    inserting.statement.run(...inserting.columns.map((column) => row[column]));
   }
 
   add<T extends Table>(

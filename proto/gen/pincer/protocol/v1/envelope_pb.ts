@@ -97,7 +97,7 @@ export type ThreadEvent = Message<"pincer.protocol.v1.ThreadEvent"> & {
   position: bigint;
 
   /**
-   * the aggregate this event belongs to, e.g. "message-<id>"
+   * the aggregate this event belongs to, e.g. "thread-<id>"
    *
    * @generated from field: string stream = 10;
    */
