@@ -95,10 +95,7 @@ function fold<State>(
   let version = 0;
   for (;;) {
     const events = log.readStream(stream, version, pageEvents);
-    for (const { type, payload } of events) {
-      // What was erased is no longer part of what is known.
-      if (payload !== null) state = evolve(state, { case: type, value: payload } as Fact);
-    }
+    for (const { type, payload } of events) state = evolve(state, { case: type, value: payload } as Fact);
     version = events.at(-1)?.version ?? version;
     if (events.length < pageEvents) return { state, version };
   }

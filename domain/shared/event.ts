@@ -12,8 +12,10 @@ export type EventType = Exclude<Payload["case"], Transient>;
 
 export type PayloadOf<T extends EventType> = Extract<Payload, { case: T }>["value"];
 
-/** A fact as a decision states it, and as `evolve` sees it again. */
-export type Fact<T extends EventType = EventType> = Extract<Payload, { case: T }>;
+/** A fact as `evolve` sees it. That it happened survives erasure; what it said is null then. */
+export type Fact<T extends EventType = EventType> = {
+  readonly [Case in T]: { readonly case: Case; readonly value: PayloadOf<Case> | null };
+}[T];
 
 /** A fact about to be recorded. Fields that keep their protobuf default may be left out. */
 export type NewFact = Extract<PayloadInit, { case: EventType }>;

@@ -67,7 +67,7 @@ export async function logVerify(context: CliContext, { head, file }: VerifyOptio
   const verdict =
     file === undefined
       ? await withLog(context, (log) => {
-          const { position: total } = log.head();
+          const { events: total } = log.stats();
           return verifyLog(log, known, (position) => {
             progress.update(position, total);
           });

@@ -27,6 +27,12 @@ interface FirstOfCommand {
   readonly command_events: number;
 }
 
+/** An append that cannot be recorded at all: too large, or not what it says it is. */
+interface Impossible {
+  readonly outcome: "impossible";
+  readonly error: unknown;
+}
+
 /** Turns appends into rows. Always called inside the writer's transaction. */
 export class Appender {
   readonly #insert: Statement;
@@ -61,23 +67,23 @@ export class Appender {
    * Each append of a group succeeds or fails by itself. One that is all of its transaction, or a single statement,
    * is undone whole anyway; any other has a savepoint.
    */
-  appendGroup(appends: readonly Append[]): readonly (AppendResult | Error)[] {
+  appendGroup(appends: readonly Append[]): readonly (AppendResult | Impossible)[] {
     if (appends.length === 1) return appends.map((append) => this.append(append));
     return appends.map((append) => this.#appendAlone(append));
   }
 
-  #appendAlone(append: Append): AppendResult | Error {
+  #appendAlone(append: Append): AppendResult | Impossible {
     const recordedBefore = this.#recorded.length;
     const needsSavepoint = eventsOf(append) > 1;
     if (needsSavepoint) this.#savepoint.run();
     try {
       return this.append(append);
     } catch (error) {
-      if (isDiskTrouble(error) || !(error instanceof Error)) throw error;
+      if (isDiskTrouble(error)) throw error;
       if (needsSavepoint) this.#rollback.run();
       this.heads.forget();
       this.#recorded.length = recordedBefore;
-      return error;
+      return { outcome: "impossible", error };
     } finally {
       if (needsSavepoint && this.db.inTransaction) this.#release.run();
     }
@@ -104,6 +110,9 @@ export class Appender {
     const eventCount = eventsOf(append);
     if (eventCount > appendEventsMax) {
       throw new RangeError(`an append may hold ${appendEventsMax} events, not ${eventCount}`);
+    }
+    if (!Number.isSafeInteger(append.occurredAt)) {
+      throw new RangeError(`time is counted in whole milliseconds, not ${append.occurredAt}`);
     }
     const occurredAt = new Date(append.occurredAt).toISOString();
     let key = command === undefined ? null : { id: command.id, digest: digestOfCommand(command), events: eventCount };

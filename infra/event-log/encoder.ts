@@ -107,12 +107,26 @@ function writeTag(fieldNumber: number, wireType: number): void {
   writeVarint(fieldNumber * 8 + wireType);
 }
 
-/** Positive numbers below 2^53: bit operations would end at 2^31. */
+/** Whole numbers below 2^53: bit operations would end at 2^31. */
 function writeVarint(value: number): void {
+  if (value < 0) {
+    writeNegative(value);
+    return;
+  }
   let rest = value;
   while (rest >= 0x80) {
     scratch[end++] = (rest % 0x80) + 0x80;
     rest = Math.floor(rest / 0x80);
   }
   scratch[end++] = rest;
+}
+
+/** As protobuf does: in two's complement, ten bytes long. A time before 1970 is one. */
+function writeNegative(value: number): void {
+  let rest = BigInt.asUintN(64, BigInt(value));
+  while (rest >= 0x80n) {
+    scratch[end++] = Number(rest & 0x7fn) + 0x80;
+    rest >>= 7n;
+  }
+  scratch[end++] = Number(rest);
 }

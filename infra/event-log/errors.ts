@@ -25,7 +25,9 @@ export class LogError extends Error {
 
 /** SQLite's result code of an error that better-sqlite3 threw, such as `SQLITE_FULL`; "" for any other error. */
 export function sqliteCode(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  // Not by `instanceof`: the native module makes its errors in the realm that loaded it first.
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
+  return typeof code === "string" && code.startsWith("SQLITE_") ? code : "";
 }
 
 /** Whether the disk or the file is to blame, and not what was to be written. */
@@ -36,8 +38,7 @@ export function isDiskTrouble(error: unknown): boolean {
 export function toLogError(error: unknown, file: string): LogError {
   if (error instanceof LogError) return error;
   const [trouble, what] = explain(sqliteCode(error));
-  const detail = error instanceof Error ? error.message : String(error);
-  return new LogError(trouble, file, null, `${what} (${detail})`, { cause: error });
+  return new LogError(trouble, file, null, `${what} (${String(error)})`, { cause: error });
 }
 
 function explain(code: string): [LogTrouble, string] {

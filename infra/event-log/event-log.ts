@@ -13,6 +13,7 @@ import type { Entropy } from "./entropy.js";
 import { eraseEvents, type Erasure } from "./erasure.js";
 import { isDiskTrouble, LogError, sqliteCode, toLogError } from "./errors.js";
 import { LogReader, type Fresh } from "./log-reader.js";
+import { isTruncated } from "./wal.js";
 
 const queuedAppendsMax = 10_000;
 const groupEventsMax = 2_000;
@@ -76,9 +77,18 @@ export class SqliteEventLog extends LogReader implements EventLog {
         await new Promise((resolve) => setTimeout(resolve, busyRetryMillis));
         continue;
       }
-      // Until the WAL is gone, the erased bytes are still in it.
-      this.db.pragma("wal_checkpoint(TRUNCATE)");
+      await this.#truncateWal(since);
       return erased;
+    }
+  }
+
+  /** Until the WAL is gone, erased bytes are still in it; and it cannot go while somebody reads. */
+  async #truncateWal(since: number): Promise<void> {
+    while (!isTruncated(this.db)) {
+      if (performance.now() - since > busyMillisMax) {
+        throw new LogError("busy", this.file, null, "erased, but a reader keeps the bytes in the write-ahead log");
+      }
+      await new Promise((resolve) => setTimeout(resolve, busyRetryMillis));
     }
   }
 
@@ -112,8 +122,8 @@ export class SqliteEventLog extends LogReader implements EventLog {
       }
       for (const [index, { resolve, reject }] of group.entries()) {
         const result = results[index];
-        if (result === undefined || result instanceof Error) reject(result);
-        else resolve(result);
+        if (result?.outcome === "impossible") reject(result.error);
+        else if (result !== undefined) resolve(result);
       }
     } catch (error) {
       for (const { reject } of group) reject(error);

@@ -2,6 +2,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { Subject, type Observable } from "rxjs";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import { genesisHash, toHex } from "./chain.js";
+import { toLogError } from "./errors.js";
 import { Heads, requireSafe, type Head } from "./heads.js";
 import { pluck } from "./pluck.js";
 import { decode, type StoredEvent } from "./record.js";
@@ -43,6 +44,7 @@ export class LogReader {
   protected readonly heads: Heads;
   protected readonly growth = new Subject<number>();
   readonly #all: Statement<[number, number], StoredEvent>;
+  readonly #last: Statement<[number], StoredEvent>;
   readonly #stream: Statement<[string, number, number], StoredEvent>;
   readonly #thread: Statement<[string, number, number], StoredEvent>;
   readonly #firstAfter: Statement<[string], number | null>;
@@ -50,17 +52,17 @@ export class LogReader {
   readonly #poll: NodeJS.Timeout;
   readonly #hash: Statement<[number], Uint8Array>;
   #seenDataVersion: number | undefined;
-  #announced: number;
+  #announced = 0;
 
   constructor(protected readonly db: Database) {
     this.heads = new Heads(db);
     this.#all = db.prepare("SELECT * FROM events WHERE position > ? ORDER BY position LIMIT ?");
+    this.#last = db.prepare("SELECT * FROM events ORDER BY position DESC LIMIT ?");
     this.#stream = db.prepare("SELECT * FROM events WHERE stream = ? AND version > ? ORDER BY version LIMIT ?");
     this.#thread = db.prepare("SELECT * FROM events WHERE thread_id = ? AND sequence > ? ORDER BY sequence LIMIT ?");
     this.#firstAfter = pluck(db, "SELECT min(position) FROM events WHERE occurred_at > ?");
     this.#dataVersion = pluck(db, "PRAGMA data_version");
     this.#hash = pluck(db, "SELECT hash FROM events WHERE position = ?");
-    this.#announced = this.head().position;
     this.#poll = setInterval(() => {
       this.noticeForeignCommits();
     }, foreignPollMillis).unref();
@@ -68,6 +70,10 @@ export class LogReader {
 
   get file(): string {
     return this.db.name;
+  }
+
+  get isOpen(): boolean {
+    return this.db.open;
   }
 
   /** Emits the position of the last event whenever the log has grown; errors once the log has failed. */
@@ -90,7 +96,17 @@ export class LogReader {
 
   /** Stored events with a position above `afterPosition`, in order. */
   readAll(afterPosition: number, limit: number): readonly StoredEvent[] {
-    return this.#checked(this.#all.all(afterPosition, bounded(limit)));
+    return this.#checked(this.readUnchecked(afterPosition, limit));
+  }
+
+  /** The same, with numbers beyond 2^53 rounded: for verification, which finds them itself, at their place. */
+  readUnchecked(afterPosition: number, limit: number): StoredEvent[] {
+    return this.#all.all(afterPosition, bounded(limit));
+  }
+
+  /** The last events of the log, in order. */
+  readLast(limit: number): readonly StoredEvent[] {
+    return this.#checked(this.#last.all(bounded(limit)).reverse());
   }
 
   /** Stored events of one thread with a sequence above `afterSequence`, in order. */
@@ -143,7 +159,7 @@ export class LogReader {
   stats(): LogStats {
     const totals = this.db.prepare(`
       SELECT count(*) AS events, count(DISTINCT stream) AS streams, count(DISTINCT thread_id) AS threads,
-             sum(event IS NULL) AS erased, ifnull(sum(length(event)), 0) AS event_bytes
+             ifnull(sum(event IS NULL), 0) AS erased, ifnull(sum(length(event)), 0) AS event_bytes
       FROM events`);
     const types = this.db.prepare(
       "SELECT type, count(*) AS events FROM events GROUP BY type ORDER BY events DESC, type",
@@ -164,7 +180,12 @@ export class LogReader {
 
   /** Another process may write to the same file; SQLite tells us that it did, not when. */
   noticeForeignCommits(): void {
-    if (this.db.open) this.announceGrowth(this.head().position);
+    try {
+      if (this.isOpen) this.announceGrowth(this.head().position);
+    } catch (error) {
+      clearInterval(this.#poll);
+      this.growth.error(toLogError(error, this.file));
+    }
   }
 
   protected announceGrowth(position: number): void {
@@ -187,8 +208,11 @@ export class LogReader {
   }
 
   #checked(rows: StoredEvent[]): StoredEvent[] {
-    const last = rows.at(-1);
-    if (last !== undefined) requireSafe(last.position, this.file);
+    for (const { position, version, sequence } of rows) {
+      requireSafe(position, this.file);
+      requireSafe(version, this.file);
+      if (sequence !== null) requireSafe(sequence, this.file);
+    }
     return rows;
   }
 }

@@ -18,10 +18,10 @@ export async function verifyLog(
   onProgress: (position: number) => void = () => undefined,
 ): Promise<Verdict> {
   const verifier = new Verifier(known);
-  let after = Number.MIN_SAFE_INTEGER; // A row smuggled in before the first is a row, too.
+  let after = Number.NEGATIVE_INFINITY; // A row smuggled in before the first is a row, too.
   try {
     for (;;) {
-      const rows = log.readAll(after, pageEventsMax);
+      const rows = log.readUnchecked(after, pageEventsMax);
       if (!rows.every((row) => verifier.next(row))) return verifier.verdict();
       const last = rows.at(-1);
       if (last === undefined) break;
@@ -40,11 +40,14 @@ export async function verifyLog(
 
 /** A chain that is broken at its end must not be continued: throws where it is. */
 export function verifyTail(log: LogReader): void {
-  const { position } = log.head();
-  const [first, ...rest] = log.readAll(position - tailEvents, tailEvents);
-  if (first === undefined) return;
-  const verifier = new Verifier(null, { position: first.position, hash: toHex(first.hash) });
-  rest.every((row) => verifier.next(row));
+  const last = log.readLast(tailEvents + 1);
+  const [before, ...rest] = last;
+  if (before === undefined) return;
+  const isWhole = last.length <= tailEvents;
+  const verifier = isWhole
+    ? new Verifier(null)
+    : new Verifier(null, { position: before.position, hash: toHex(before.hash) });
+  (isWhole ? last : rest).every((row) => verifier.next(row));
   const { problem } = verifier.verdict();
   if (problem !== null) throw new LogError("broken", log.file, problem.position, problem.what);
 }

@@ -7,13 +7,14 @@ import { Subject, type Observable } from "rxjs";
 import type { Projection } from "../../projections/shared/projection.js";
 import type { Table } from "../../read-models/shared/table.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
-import { pluck, sqliteCode } from "../event-log/index.js";
+import { isTruncated, pluck, sqliteCode } from "../event-log/index.js";
 import { makePrivateDirectory, withPrivateUmask } from "../files/private.js";
 import { served, shadow, type Naming } from "./table-writer.js";
 
 /** A rebuild in another process writes in short transactions; this is long enough to get in between. */
 const lockWaitMillis = 250;
 const commitDelayMillis = 2;
+const forgetRetryMillis = 50;
 
 /** Up to which event a projection's rows tell the story. The hash tells which story. */
 export interface Checkpoint {
@@ -39,6 +40,7 @@ export class ReadModelStore {
   #checkpoints: Map<string, Checkpoint> | null = null;
   #seenDataVersion: number | undefined;
   #commitTimer: NodeJS.Timeout | undefined;
+  #forgetTimer: NodeJS.Timeout | undefined;
 
   private constructor(readonly db: Database.Database) {
     this.#saveCheckpoint = db.prepare(`
@@ -95,7 +97,9 @@ export class ReadModelStore {
       this.#begin.run();
       this.#forgetIfForeign();
       this.#commitTimer = setTimeout(() => {
-        this.#commitInTime();
+        this.#inTime(() => {
+          this.commit();
+        });
       }, commitDelayMillis);
     }
     this.#orRollBack(work);
@@ -127,10 +131,16 @@ export class ReadModelStore {
     });
   }
 
-  /** After this, what was deleted is in none of the files. */
+  /** Makes that what was deleted is in none of the files: at once, or when nobody reads from the WAL any more. */
   forgetDeleted(): void {
+    clearTimeout(this.#forgetTimer);
     this.commit();
-    this.db.pragma("wal_checkpoint(TRUNCATE)");
+    if (isTruncated(this.db)) return;
+    this.#forgetTimer = setTimeout(() => {
+      this.#inTime(() => {
+        this.forgetDeleted();
+      });
+    }, forgetRetryMillis);
   }
 
   /** The tables and checkpoints as they are now, whatever is written meanwhile. Whoever opens a view closes it. */
@@ -170,6 +180,7 @@ export class ReadModelStore {
   }
 
   close(): void {
+    clearTimeout(this.#forgetTimer);
     try {
       this.commit();
     } finally {
@@ -180,13 +191,14 @@ export class ReadModelStore {
   /** For a file that turned out to be damaged: the next start makes a new one. */
   closeAndDiscard(): void {
     clearTimeout(this.#commitTimer);
+    clearTimeout(this.#forgetTimer);
     this.db.close();
     discard(this.file);
   }
 
-  #commitInTime(): void {
+  #inTime(work: () => void): void {
     try {
-      this.commit();
+      work();
     } catch {
       // Nobody waits here for an answer; those who care listen to `lost`.
     }

@@ -1,5 +1,5 @@
 import type { Database, Statement } from "better-sqlite3";
-import type { Write } from "../../projections/shared/projection.js";
+import type { Between, Write } from "../../projections/shared/projection.js";
 import type { Row, Table } from "../../read-models/shared/table.js";
 
 /** Where a table's rows are: in the table that is served, or in its shadow while that is rebuilt. */
@@ -44,30 +44,17 @@ export class TableWriter implements Write {
     ]);
   }
 
-  update<T extends Table>(table: T, key: Partial<Row<T>>, changes: Partial<Row<T>>): void {
+  update<T extends Table>(table: T, key: Partial<Row<T>>, changes: Partial<Row<T>>, only?: Between<T>): void {
     const changed = Object.keys(changes).map((column) => `${column} = ?`);
-    this.#run(`UPDATE ${this.naming(table)} SET ${changed.join(", ")} WHERE ${conditions(key)}`, [
+    this.#run(`UPDATE ${this.naming(table)} SET ${changed.join(", ")} WHERE ${conditions(key, only)}`, [
       ...valuesOf(changes),
       ...valuesOf(key),
+      ...bounds(only),
     ]);
   }
 
-  delete<T extends Table>(table: T, key: Partial<Row<T>>): void {
-    this.#run(`DELETE FROM ${this.naming(table)} WHERE ${conditions(key)}`, valuesOf(key));
-  }
-
-  deleteBetween<T extends Table>(
-    table: T,
-    key: Partial<Row<T>>,
-    column: keyof T["columns"] & string,
-    first: number,
-    last: number,
-  ): void {
-    this.#run(`DELETE FROM ${this.naming(table)} WHERE ${conditions(key)} AND ${column} BETWEEN ? AND ?`, [
-      ...valuesOf(key),
-      first,
-      last,
-    ]);
+  delete<T extends Table>(table: T, key: Partial<Row<T>>, only?: Between<T>): void {
+    this.#run(`DELETE FROM ${this.naming(table)} WHERE ${conditions(key, only)}`, [...valuesOf(key), ...bounds(only)]);
   }
 
   #run(sql: string, parameters: unknown[]): void {
@@ -85,8 +72,11 @@ function valuesOf(row: object): unknown[] {
   return Object.values(row);
 }
 
-function conditions(key: object): string {
-  return Object.keys(key)
-    .map((column) => `${column} = ?`)
-    .join(" AND ");
+function bounds(only: { readonly first: number; readonly last: number } | undefined): unknown[] {
+  return only === undefined ? [] : [only.first, only.last];
+}
+
+function conditions(key: object, only?: { readonly column: string }): string {
+  const equal = Object.keys(key).map((column) => `${column} = ?`);
+  return [...equal, ...(only === undefined ? [] : [`${only.column} BETWEEN ? AND ?`])].join(" AND ");
 }

@@ -1,9 +1,17 @@
 import type { EventType, RecordedEvent } from "../../domain/shared/index.js";
 import type { Row, Table } from "../../read-models/shared/table.js";
 
+/** Those of the rows whose `column` lies between two numbers, both included. */
+export interface Between<T extends Table> {
+  readonly column: keyof T["columns"] & string;
+  readonly first: number;
+  readonly last: number;
+}
+
 /** Changes to a projection's own tables. All of one event's changes and its checkpoint are one transaction. */
 export interface Write {
   insert<T extends Table>(table: T, row: Row<T>): void;
+  update<T extends Table>(table: T, key: Partial<Row<T>>, changes: Partial<Row<T>>, only?: Between<T>): void;
   /** Adds to a number, and makes other changes with it. */
   add<T extends Table>(
     table: T,
@@ -12,16 +20,7 @@ export interface Write {
     amount: number,
     changes?: Partial<Row<T>>,
   ): void;
-  update<T extends Table>(table: T, key: Partial<Row<T>>, changes: Partial<Row<T>>): void;
-  delete<T extends Table>(table: T, key: Partial<Row<T>>): void;
-  /** Deletes those of the rows whose `column` lies in the range, both ends inclusive. */
-  deleteBetween<T extends Table>(
-    table: T,
-    key: Partial<Row<T>>,
-    column: keyof T["columns"] & string,
-    first: number,
-    last: number,
-  ): void;
+  delete<T extends Table>(table: T, key: Partial<Row<T>>, only?: Between<T>): void;
 }
 
 export type Handler<T extends EventType = EventType> = (event: RecordedEvent<T>, write: Write) => void;

@@ -25,7 +25,8 @@ export const messagesProjection: Projection = {
     eventsErased(event, write) {
       for (const { first, last, counts } of event.payload?.ranges ?? []) {
         for (const threadId of new Set(counts.map((count) => count.threadId))) {
-          write.deleteBetween(messages, { thread_id: threadId }, "position", Number(first), Number(last));
+          const only = { column: "position", first: Number(first), last: Number(last) } as const;
+          write.delete(messages, { thread_id: threadId }, only);
         }
       }
     },

@@ -17,6 +17,7 @@ export const threadsProjection: Projection = {
         user_id: owner,
         channel: event.payload?.channel ?? "",
         title: null,
+        title_position: null,
         message_count: 0,
         created_at: event.occurredAt,
         updated_at: event.occurredAt,
@@ -27,29 +28,44 @@ export const threadsProjection: Projection = {
     assistantMessageCommitted: countMessage,
     threadTitled(event, write) {
       if (event.threadId === null) return;
-      write.update(threads, { thread_id: event.threadId }, { title: event.payload?.title ?? null });
+      const title = event.payload?.title ?? null;
+      write.update(threads, { thread_id: event.threadId }, { title, title_position: event.position });
     },
     threadDeleted(event, write) {
       if (event.threadId !== null) write.delete(threads, { thread_id: event.threadId });
     },
     eventsErased(event, write) {
-      for (const { threadId, type, count } of event.payload?.ranges.flatMap(({ counts }) => counts) ?? []) {
-        switch (type) {
-          case "messageCommitted":
-          case "assistantMessageCommitted":
-            write.add(threads, { thread_id: threadId }, "message_count", -Number(count));
-            break;
-          case "threadCreated":
-            write.update(threads, { thread_id: threadId }, { channel: "" });
-            break;
-          case "threadTitled":
-            write.update(threads, { thread_id: threadId }, { title: null });
-            break;
+      for (const { first, last, counts } of event.payload?.ranges ?? []) {
+        for (const { threadId, type, count } of counts) {
+          forget(write, { thread_id: threadId }, type, Number(count), Number(first), Number(last));
         }
       }
     },
   },
 };
+
+/** Takes away what the erased events of one type had brought to a thread. */
+function forget(
+  write: Write,
+  key: { readonly thread_id: string },
+  type: string,
+  count: number,
+  first: number,
+  last: number,
+): void {
+  switch (type) {
+    case "messageCommitted":
+    case "assistantMessageCommitted":
+      write.add(threads, key, "message_count", -count);
+      break;
+    case "threadCreated":
+      write.update(threads, key, { channel: "" });
+      break;
+    case "threadTitled":
+      write.update(threads, key, { title: null }, { column: "title_position", first, last });
+      break;
+  }
+}
 
 function countMessage(event: LoggedEvent, write: Write): void {
   if (event.threadId === null) return;

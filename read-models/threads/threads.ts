@@ -9,6 +9,7 @@ export const threads = table(
     user_id: "text",
     channel: "text",
     title: "text?",
+    title_position: "integer?",
     message_count: "integer",
     created_at: "text",
     updated_at: "text",

@@ -1,0 +1,90 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Bound, Measured } from "./measure.js";
+import { buildRealisticLog } from "./realistic-log.js";
+
+/** One row of the table. */
+export interface Benchmark {
+  readonly name: string;
+  readonly bound: Bound | null;
+  readonly run: (setting: Setting) => Promise<Measured>;
+}
+
+/** How much of everything. */
+export interface Sizes {
+  readonly rounds: number;
+  /** Of whatever walks a whole log. */
+  readonly longRounds: number;
+  readonly startRounds: number;
+  readonly singleAppends: number;
+  readonly concurrentAppends: number;
+  readonly emmettAppends: number;
+  readonly batchAppends: number;
+  /** Of the log that is rebuilt, verified, replayed and started with. */
+  readonly logEvents: number;
+}
+
+export const fullSizes: Sizes = {
+  rounds: 9,
+  longRounds: 5,
+  startRounds: 15,
+  singleAppends: 2_000,
+  concurrentAppends: 64 * 150,
+  emmettAppends: 200,
+  batchAppends: 40,
+  logEvents: 1_000_000,
+};
+export const smallSizes: Sizes = {
+  rounds: 5,
+  longRounds: 5,
+  startRounds: 5,
+  singleAppends: 20,
+  concurrentAppends: 64 * 2,
+  emmettAppends: 10,
+  batchAppends: 2,
+  logEvents: 4_000,
+};
+
+/** This file is in dist/tests/bench when it runs. */
+export const projectRoot = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** Where the rows of one run work. Below the project, because the system's temporary folder may be memory. */
+export class Setting {
+  readonly #root = join(projectRoot, ".cache", `bench-${process.pid}`);
+  #directories = 0;
+  #realisticLog: Promise<string> | undefined;
+
+  constructor(readonly sizes: Sizes) {
+    process.once("exit", () => {
+      rmSync(this.#root, { recursive: true, force: true });
+    });
+    for (const [signal, exitCode] of [["SIGINT", 130] as const, ["SIGTERM", 143] as const]) {
+      process.once(signal, () => process.exit(exitCode));
+    }
+  }
+
+  /** A new, empty directory. */
+  directory(): string {
+    const path = join(this.#root, `${++this.#directories}`);
+    mkdirSync(path, { recursive: true });
+    return path;
+  }
+
+  /** A data directory with a long log and its read models, made for the first row that asks. */
+  realisticLog(): Promise<string> {
+    return (this.#realisticLog ??= this.#buildRealisticLog());
+  }
+
+  async #buildRealisticLog(): Promise<string> {
+    const directory = this.directory();
+    tell(`making a log of ${this.sizes.logEvents} events`);
+    await buildRealisticLog(directory, this.sizes.logEvents);
+    return directory;
+  }
+}
+
+/** Standard output is for the figures. */
+export function tell(what: string): void {
+  process.stderr.write(`bench: ${what}\n`);
+}

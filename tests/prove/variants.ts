@@ -1,0 +1,60 @@
+import Database from "better-sqlite3";
+import { logFile, SqliteEventLog, systemEntropy } from "../../infra/event-log/index.js";
+import { systemIds } from "../../infra/ports/system-ids.js";
+import { Projector, ReadModelStore } from "../../infra/projector/index.js";
+import { projections } from "../../projections/index.js";
+import { openBackend, openTestLog, quiet, type Backend } from "../support/backend.js";
+
+/**
+ * The backend as it is, and broken on purpose:
+ * - `early`: the child acknowledges first and appends a moment later, as a write-behind cache would.
+ * - `stubborn`: the child acknowledges although the append has failed.
+ * - `unsynced`: the log does not sync each commit.
+ * - `untransacted`: the log writes without a transaction around it.
+ */
+export type Variant = "sound" | "early" | "stubborn" | "unsynced" | "untransacted";
+
+export function openVariant(directory: string, variant: Variant): Promise<Backend> {
+  switch (variant) {
+    case "sound":
+    case "early":
+    case "stubborn":
+      return openBackend(directory);
+    case "unsynced":
+      return openSpoiled(directory, (db) => db.pragma("synchronous = NORMAL"));
+    case "untransacted":
+      return openSpoiled(directory, withoutTransactions);
+  }
+}
+
+/** The product's own classes on a connection that is not opened as the product opens it. */
+async function openSpoiled(directory: string, spoil: (db: Database.Database) => unknown): Promise<Backend> {
+  openTestLog(directory).close(); // The schema is as it should be.
+  const db = new Database(logFile(directory), { timeout: 1_000 });
+  db.pragma("journal_mode = WAL");
+  db.pragma("synchronous = FULL");
+  spoil(db);
+  const log = new SqliteEventLog(db, systemEntropy(systemIds));
+  const store = ReadModelStore.open(directory, quiet);
+  const projector = new Projector(log, store, projections, quiet);
+  await projector.start();
+  return {
+    log,
+    store,
+    projector,
+    readModels: projector,
+    ids: systemIds,
+    close: () => {
+      projector.close();
+      store.close();
+      log.close();
+    },
+  };
+}
+
+function withoutTransactions(db: Database.Database): void {
+  const prepare = db.prepare.bind(db);
+  const nothing = "UPDATE events SET event = NULL WHERE false";
+  const spoiled = (sql: string) => prepare(sql === "BEGIN IMMEDIATE" || sql === "COMMIT" ? nothing : sql);
+  Object.assign(db, { prepare: spoiled });
+}
