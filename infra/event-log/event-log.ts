@@ -13,7 +13,7 @@ import type { Entropy } from "./entropy.js";
 import { eraseEvents, type Erasure } from "./erasure.js";
 import { isDiskTrouble, LogError, sqliteCode, toLogError } from "./errors.js";
 import { LogReader, type Fresh } from "./log-reader.js";
-import { isTruncated } from "./wal.js";
+import { truncateWal } from "./wal.js";
 
 const queuedAppendsMax = 10_000;
 const groupEventsMax = 2_000;
@@ -84,7 +84,7 @@ export class SqliteEventLog extends LogReader implements EventLog {
 
   /** Until the WAL is gone, erased bytes are still in it; and it cannot go while somebody reads. */
   async #truncateWal(since: number): Promise<void> {
-    while (!isTruncated(this.db)) {
+    while (!truncateWal(this.db)) {
       if (performance.now() - since > busyMillisMax) {
         throw new LogError("busy", this.file, null, "erased, but a reader keeps the bytes in the write-ahead log");
       }

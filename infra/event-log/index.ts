@@ -10,4 +10,4 @@ export { eventTypes, type StoredEvent } from "./record.js";
 export { replay, tail, type Cursor } from "./tail.js";
 export type { Verdict } from "./verifier.js";
 export { verifyLog } from "./verify.js";
-export { isTruncated } from "./wal.js";
+export { truncateWal } from "./wal.js";

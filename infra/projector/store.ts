@@ -7,7 +7,7 @@ import { Subject, type Observable } from "rxjs";
 import type { Projection } from "../../projections/shared/projection.js";
 import type { Table } from "../../read-models/shared/table.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
-import { isTruncated, pluck, sqliteCode } from "../event-log/index.js";
+import { truncateWal, pluck, sqliteCode } from "../event-log/index.js";
 import { makePrivateDirectory, withPrivateUmask } from "../files/private.js";
 import { served, shadow, type Naming } from "./table-writer.js";
 
@@ -135,7 +135,7 @@ export class ReadModelStore {
   forgetDeleted(): void {
     clearTimeout(this.#forgetTimer);
     this.commit();
-    if (isTruncated(this.db)) return;
+    if (truncateWal(this.db)) return;
     this.#forgetTimer = setTimeout(() => {
       this.#inTime(() => {
         this.forgetDeleted();

@@ -33,18 +33,32 @@ function compareHistories(
     const random = randomFrom(seed);
     const tally = new Tally(onProgress);
     for (let index = 0; index < n; index++) {
-      const history = await History.begin(join(directory, `history-${index}`), lived);
       const steps = Array.from({ length: 1 + random.below(stepsMax) }, () => nextStep(random));
-      // Only a rebuild at the end is what would show that the live one was wrong.
-      for (const step of steps) if (lived === projections || step.what !== "rebuild") await history.live(step);
-      await history.check();
-      const differences = await history.differences(projections);
-      tally.case(differences === 0 ? null : `history ${index}: ${differences} rows differ`);
+      const problem = await compareHistory(join(directory, `history-${index}`), lived, steps);
+      tally.case(problem === null ? null : `history ${index}: ${problem}`);
       tally.add("steps", steps.length);
-      await history.end();
     }
     return tally.finding();
   });
+}
+
+async function compareHistory(
+  path: string,
+  lived: readonly Projection[],
+  steps: readonly Step[],
+): Promise<string | null> {
+  const history = await History.begin(path, lived);
+  try {
+    // A rebuild on the way would hide that what was lived was wrong.
+    for (const step of steps) if (lived === projections || step.what !== "rebuild") await history.live(step);
+    await history.check();
+    const differences = await history.differences(projections);
+    return differences === 0 ? null : `${differences} rows differ`;
+  } catch (error) {
+    return String(error);
+  } finally {
+    await history.end();
+  }
 }
 
 function nextStep(random: Random): Step {
