@@ -34,7 +34,7 @@ interface Proposal {
 }
 
 /** Reads a stream and folds it into a state. Whatever was loaded must not have changed when the facts are recorded. */
-export type Load = <State>(stream: string, initial: State, evolve: (state: State, fact: Fact) => State) => State;
+type Load = <State>(stream: string, initial: State, evolve: (state: State, fact: Fact) => State) => State;
 
 export interface Command {
   readonly at: Instant;

@@ -21,8 +21,6 @@ export function eraseEvents(db: Database, appender: Appender, erasure: Erasure):
   const { ranges, reason, provenance, occurredAt } = erasure;
   if (ranges.length > erasedRangesMax)
     throw new RangeError(`at most ${erasedRangesMax} ranges at once, not ${ranges.length}`);
-  // What is overwritten must be gone from the file, not only from the table.
-  db.pragma("secure_delete = ON");
   const count = db.prepare<[number, number], { thread_id: string | null; type: string; count: number }>(
     `SELECT thread_id, type, count(*) AS count FROM events
      WHERE position BETWEEN ? AND ? AND event IS NOT NULL AND type <> 'eventsErased' GROUP BY thread_id, type`,

@@ -30,9 +30,13 @@ export function sqliteCode(error: unknown): string {
   return typeof code === "string" && code.startsWith("SQLITE_") ? code : "";
 }
 
+/** What SQLite says when a statement or its values are to blame. */
+const statementTrouble = ["CONSTRAINT", "ERROR", "MISMATCH", "MISUSE", "RANGE", "TOOBIG"];
+
 /** Whether the disk or the file is to blame, and not what was to be written. */
 export function isDiskTrouble(error: unknown): boolean {
-  return error instanceof LogError || (sqliteCode(error) !== "" && !sqliteCode(error).startsWith("SQLITE_CONSTRAINT"));
+  const [, kind] = sqliteCode(error).split("_");
+  return error instanceof LogError || (kind !== undefined && !statementTrouble.includes(kind));
 }
 
 export function toLogError(error: unknown, file: string): LogError {

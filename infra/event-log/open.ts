@@ -51,6 +51,8 @@ function openDatabase(file: string): Database.Database {
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
   db.pragma(`journal_size_limit = ${walBytesKept}`);
+  // From the beginning: what is moved from page to page before it is erased must not leave copies behind.
+  db.pragma("secure_delete = ON");
   if (db.pragma("synchronous", { simple: true }) !== 2) {
     throw new LogError("unavailable", file, null, "SQLite does not sync every commit");
   }

@@ -144,7 +144,9 @@ export class Projector implements ReadModels {
     return true;
   }
 
-  #stop(error: unknown): void {
+  #stop(cause: unknown): void {
+    const isStore = sqliteCode(cause) !== "";
+    const error = isStore ? new Error(`${this.store.file}: cannot be written (${String(cause)})`, { cause }) : cause;
     this.#hasStopped = true;
     this.#growth?.unsubscribe();
     this.#reached.error(error);

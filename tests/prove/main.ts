@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { isShown, prove, toJson, toRow } from "./outcome.js";
 import type { Proof } from "./proof.js";
 import { proofs } from "./proofs.js";
+import { withDirectory } from "./scratch.js";
 
 const seedEnd = 2 ** 31;
 const progressMillis = 2_000;
@@ -23,7 +24,12 @@ if (typeof wish === "string") {
   process.stderr.write(`${wish}\n`);
   process.exitCode = 2;
 } else {
-  process.exitCode = (await proveAll(wish)) ? 0 : 1;
+  const isAllShown = await withDirectory((scratch) => {
+    // Also what the product makes for a while is made in here, and gone if we are interrupted.
+    process.env["TMPDIR"] = scratch;
+    return proveAll(wish);
+  });
+  process.exitCode = isAllShown ? 0 : 1;
 }
 
 async function proveAll({ chosen, seed, json, size }: Wish): Promise<boolean> {

@@ -1,11 +1,29 @@
 import { logConcurrent } from "./concurrent.js";
 import { filesPrivate } from "./files.js";
+import { forgetBytes } from "./forget-bytes.js";
 import { logFsync } from "./fsync.js";
 import { logFull } from "./full.js";
 import { logKill } from "./kill.js";
 import { logPower } from "./power.js";
+import { projectionEqual } from "./projection-equal.js";
+import { projectionServing } from "./projection-serving.js";
 import type { Proof } from "./proof.js";
+import { logRollback } from "./rollback.js";
+import { logTamper } from "./tamper.js";
 import { walBounded } from "./wal.js";
 
 /** Every promise that is kept so far. */
-export const proofs: readonly Proof[] = [logKill, logPower, logFull, logFsync, logConcurrent, walBounded, filesPrivate];
+export const proofs: readonly Proof[] = [
+  logKill,
+  logPower,
+  logFull,
+  logFsync,
+  logTamper,
+  logRollback,
+  logConcurrent,
+  projectionEqual,
+  projectionServing,
+  forgetBytes,
+  filesPrivate,
+  walBounded,
+];

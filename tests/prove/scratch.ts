@@ -5,7 +5,8 @@ import { temporaryDirectory } from "../support/backend.js";
 const leftovers = new Set<() => void>();
 
 process.once("exit", () => {
-  for (const undo of leftovers) undo();
+  // The youngest first: a child ends before the directory goes that it writes to.
+  for (const undo of [...leftovers].reverse()) undo();
 });
 
 /** Has `undo` called if this process ends before `settled` is called. */
@@ -16,16 +17,16 @@ export function undoneAtExit(undo: () => void): { settled(): void } {
 
 /** A directory for some work, gone when the work is done, however it ended. */
 export async function withDirectory<T>(work: (path: string) => Promise<T>): Promise<T> {
-  const directory = temporaryDirectory();
-  const { path } = directory;
-  const undoing = undoneAtExit(() => {
-    directory.remove();
-  });
+  const { path } = temporaryDirectory();
+  const remove = () => {
+    // A process that was just killed may still be letting go of its files.
+    rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  };
+  const undoing = undoneAtExit(remove);
   try {
     return await work(path);
   } finally {
-    // A process that was just killed may still be letting go of its files.
-    rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    remove();
     undoing.settled();
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { NewFact } from "../../../domain/shared/index.js";
+import type { Fact, NewFact } from "../../../domain/shared/index.js";
 import { createThread, deleteThread, evolveThread, initialThread } from "../../../domain/threads/index.js";
 import { delta, said, threadCreated, threadDeleted, titled } from "../../support/facts.js";
 import { given } from "../../support/given.js";
@@ -53,6 +53,15 @@ describe("whatever has happened to a thread,", () => {
         given(thread, ...history, ...first.facts)
           .when(decide)
           .thenDoesNothing();
+      }),
+    );
+  });
+
+  test("an erased fact counts as much as it did when it still said something", () => {
+    fc.assert(
+      fc.property(histories, (history) => {
+        const erased = history.map((fact) => ({ case: fact.case, value: null }) as Fact);
+        expect(erased.reduce(evolveThread, initialThread)).toEqual(given(thread, ...history).state);
       }),
     );
   });

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
+import { readFileSync, writeFileSync } from "node:fs";
 import { logFile, openLogReader, replay, verifyLog, type SqliteEventLog } from "../../../infra/event-log/index.js";
 import { appendOf, record, recordMany, write } from "../../support/appends.js";
 import { openTestLog } from "../../support/backend.js";
 import { delta, said } from "../../support/facts.js";
-import { allRows, insertRow, tamper } from "../../support/raw-log.js";
+import { allRows, insertRow, tamper, withRawLog } from "../../support/raw-log.js";
 import { workbench } from "../../support/workbench.js";
 
 const bench = workbench();
@@ -160,5 +161,49 @@ describe("a number beyond 2^53", () => {
     });
     const reader = bench.closing(openLogReader(bench.path));
     expect((await verifyLog(reader, null)).problem).not.toBeNull();
+  });
+});
+
+describe("an index that tells another story than the table", () => {
+  /** The file offset of the first entry in an index that fits into one page. */
+  function firstEntryOf(index: string): number {
+    const rootPage = withRawLog(bench.path, (db) => {
+      return db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = ?").pluck().get(index) as number;
+    });
+    const page = (rootPage - 1) * 4096;
+    return page + readFileSync(logFile(bench.path)).readUInt16BE(page + 8);
+  }
+
+  test.each([
+    ["in an entry", 5],
+    ["so badly that SQLite gives up looking", 1],
+  ])("is found by verification: damaged %s", async (_what, byte) => {
+    await closedLogOf(3);
+    const bytes = readFileSync(logFile(bench.path));
+    bytes.writeUInt8(0xb9, firstEntryOf("events_by_thread") + byte);
+    writeFileSync(logFile(bench.path), bytes);
+    const reader = bench.closing(openLogReader(bench.path));
+    const { head, problem } = await verifyLog(reader, null);
+    expect(head.position).toBe(3);
+    expect(problem).toMatchObject({ position: null });
+  });
+
+  test("is found by verification: an entry is missing", async () => {
+    await closedLogOf(3);
+    tamper(bench.path, (db) => {
+      // The index is not told of the change that the table is about to see.
+      db.unsafeMode(true);
+      db.pragma("writable_schema = ON");
+      const sql = db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'events_by_thread'").pluck().get() as string;
+      db.prepare("UPDATE sqlite_schema SET sql = ? WHERE name = 'events_by_thread'").run(`${sql} AND sequence <> 2`);
+    });
+    tamper(bench.path, (db) => db.exec("REINDEX events_by_thread"));
+    tamper(bench.path, (db) => {
+      db.unsafeMode(true);
+      db.pragma("writable_schema = ON");
+      db.exec("UPDATE sqlite_schema SET sql = replace(sql, ' AND sequence <> 2', '') WHERE name = 'events_by_thread'");
+    });
+    const reader = bench.closing(openLogReader(bench.path));
+    expect((await verifyLog(reader, null)).problem).toMatchObject({ position: null });
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import Database from "better-sqlite3";
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { openLogReader, tail, verifyLog, type SqliteEventLog } from "../../../infra/event-log/index.js";
 import { erasedRangesMax } from "../../../infra/event-log/erasure.js";
@@ -155,6 +156,30 @@ describe("an erasure", () => {
     await erased;
     for (const file of [log.file, `${log.file}-wal`])
       expect([file, readFileSync(file).includes(canary)]).toEqual([file, false]);
+  });
+});
+
+describe("what an erasure leaves", () => {
+  test("holds no byte of it, although the file has been rearranged since", async () => {
+    const log = bench.log();
+    const canary = "the-canary-sang-first";
+    await recordMany(log, "a", [said(canary), ...Array.from({ length: 100 }, (_, n) => said(`${n}`))]);
+    await erase(log, [1, 1]);
+    for (const file of [log.file, `${log.file}-wal`]) {
+      expect([file, readFileSync(file).includes(canary)]).toEqual([file, false]);
+    }
+  });
+
+  test("does not confirm a guess at what was said", async () => {
+    const log = bench.log();
+    const asked = { text: "yes" };
+    await record(log, { ...appendOf(write("a", "any", said("yes"))), command: { id: "key", asked } });
+    await erase(log, [1, 1]);
+    const guess = hash("sha256", JSON.stringify(asked));
+    const left = Object.values(log.readAll(0, 1)[0]!).map((value) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value,
+    );
+    expect(left).not.toContain(guess);
   });
 });
 
