@@ -12,6 +12,7 @@ export default {
   // We import "./x.js", as Node will; under jest that is the file x.ts. Packages keep their own .js files.
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": ["$1.ts", "$1.js"] },
   testEnvironment: "node",
+  setupFiles: ["<rootDir>/tests/support/same-every-time.ts"],
   testTimeout: 30_000,
   maxWorkers: 2,
 };

@@ -24,6 +24,7 @@ export const eventBytesMax = 4 * 1024 * 1024;
 interface FirstOfCommand {
   readonly position: number;
   readonly command_digest: Uint8Array;
+  readonly salt: Uint8Array | null;
   readonly command_events: number;
 }
 
@@ -49,7 +50,9 @@ export class Appender {
     private readonly entropy: Entropy,
   ) {
     this.#insert = db.prepare("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    this.#findCommand = db.prepare("SELECT position, command_digest, command_events FROM events WHERE command_id = ?");
+    this.#findCommand = db.prepare(
+      "SELECT position, command_digest, command_events, salt FROM events WHERE command_id = ?",
+    );
     this.#readRange = db.prepare("SELECT * FROM events WHERE position BETWEEN ? AND ? ORDER BY position");
     this.#savepoint = db.prepare("SAVEPOINT append");
     this.#release = db.prepare("RELEASE append");
@@ -92,7 +95,8 @@ export class Appender {
   recall(command: CommandKey): Appended | CommandConflict | null {
     const first = this.#findCommand.get(command.id);
     if (first === undefined) return null;
-    if (!digestOfCommand(command).equals(first.command_digest)) {
+    // Once erased, nothing tells what was asked, and the key alone has to do.
+    if (first.salt !== null && !digestOfCommand(first.salt, askedBy(command)).equals(first.command_digest)) {
       return { outcome: "command_conflict", commandId: command.id };
     }
     const rows = this.#readRange.all(first.position, first.position + first.command_events - 1);
@@ -115,7 +119,7 @@ export class Appender {
       throw new RangeError(`time is counted in whole milliseconds, not ${append.occurredAt}`);
     }
     const occurredAt = new Date(append.occurredAt).toISOString();
-    let key = command === undefined ? null : { id: command.id, digest: digestOfCommand(command), events: eventCount };
+    let key = command === undefined ? null : { id: command.id, asked: askedBy(command), events: eventCount };
     const events: RecordedEvent[] = [];
     for (const write of writes) {
       for (const fact of write.facts) {
@@ -131,7 +135,7 @@ export class Appender {
     fact: StreamWrite["facts"][number],
     occurredAtMillis: number,
     occurredAt: string,
-    key: { id: string; digest: Uint8Array; events: number } | null,
+    key: { id: string; asked: Buffer; events: number } | null,
   ): RecordedEvent {
     const { stream, threadId } = write;
     const previous = this.heads.log();
@@ -149,7 +153,9 @@ export class Appender {
     const eventBytes = salted.length - saltBytes;
     if (eventBytes > eventBytesMax) throw new RangeError(`an event may take ${eventBytesMax} bytes, not ${eventBytes}`);
     this.entropy.fillSalt(salted);
+    const salt = salted.subarray(0, saltBytes);
     const digest = digestOf(salted);
+    const commandDigest = key === null ? null : digestOfCommand(salt, key.asked);
     const type = envelope.payload.case as string;
     const chained = hashOf(
       previous.hash,
@@ -162,7 +168,7 @@ export class Appender {
         sequence: at.sequence,
         type,
         command_id: key?.id ?? null,
-        command_digest: key?.digest ?? null,
+        command_digest: commandDigest,
         command_events: key?.events ?? null,
         occurred_at: occurredAt,
       },
@@ -177,11 +183,11 @@ export class Appender {
       at.sequence,
       type,
       key?.id ?? null,
-      key?.digest ?? null,
+      commandDigest,
       key?.events ?? null,
       occurredAt,
       salted.subarray(saltBytes),
-      salted.subarray(0, saltBytes),
+      salt,
       Buffer.from(digest, "hex"),
       Buffer.from(chained, "hex"),
     );
@@ -211,8 +217,13 @@ function isMet(expected: ExpectedVersion, actual: number): boolean {
   }
 }
 
-function digestOfCommand(command: CommandKey): Buffer {
+function askedBy(command: CommandKey): Buffer {
   const asked = canonicalize(command.asked);
   if (asked === undefined) throw new TypeError(`command ${command.id}: what was asked cannot be written as JSON`);
-  return hash("sha256", asked, "buffer");
+  return Buffer.from(asked);
+}
+
+/** With the salt of the event, which is erased with it: what was asked often is what was said. */
+function digestOfCommand(salt: Uint8Array, asked: Buffer): Buffer {
+  return hash("sha256", Buffer.concat([salt, asked]), "buffer");
 }

@@ -23,20 +23,21 @@ export class LogError extends Error {
   }
 }
 
-/** SQLite's result code of an error that better-sqlite3 threw, such as `SQLITE_FULL`; "" for any other error. */
+/** SQLite's result code of an error, or of what caused it, such as `SQLITE_FULL`; "" if SQLite has no part in it. */
 export function sqliteCode(error: unknown): string {
   // Not by `instanceof`: the native module makes its errors in the realm that loaded it first.
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
-  return typeof code === "string" && code.startsWith("SQLITE_") ? code : "";
+  if (typeof error !== "object" || error === null) return "";
+  if ("code" in error && typeof error.code === "string" && error.code.startsWith("SQLITE_")) return error.code;
+  return "cause" in error ? sqliteCode(error.cause) : "";
 }
 
-/** What SQLite says when a statement or its values are to blame. */
-const statementTrouble = ["CONSTRAINT", "ERROR", "MISMATCH", "MISUSE", "RANGE", "TOOBIG"];
+/** What SQLite says when the values are to blame. The statements are ours. */
+const valueTrouble = ["CONSTRAINT", "MISMATCH", "RANGE", "TOOBIG"];
 
 /** Whether the disk or the file is to blame, and not what was to be written. */
 export function isDiskTrouble(error: unknown): boolean {
   const [, kind] = sqliteCode(error).split("_");
-  return error instanceof LogError || (kind !== undefined && !statementTrouble.includes(kind));
+  return error instanceof LogError || (kind !== undefined && !valueTrouble.includes(kind));
 }
 
 export function toLogError(error: unknown, file: string): LogError {

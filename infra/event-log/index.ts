@@ -1,5 +1,5 @@
 export { systemEntropy } from "./entropy.js";
-export { isDiskTrouble, LogError, sqliteCode } from "./errors.js";
+export { LogError, sqliteCode } from "./errors.js";
 export { SqliteEventLog } from "./event-log.js";
 export { exportLog, verifyExport } from "./export.js";
 export type { Head } from "./heads.js";

@@ -22,13 +22,13 @@ export function openLog(dataDirectory: string, entropy: Entropy): SqliteEventLog
   const file = logFile(dataDirectory);
   return naming(file, () => {
     makePrivateDirectory(dataDirectory);
-    const db = withPrivateUmask(() => openDatabase(file));
+    const db = withPrivateUmask(() => closingOnError(new Database(file, { timeout: lockWaitMillis }), prepare));
+    const log = closingOnError(db, () => new SqliteEventLog(db, entropy));
     try {
-      const log = new SqliteEventLog(db, entropy);
       verifyTail(log);
       return log;
     } catch (error) {
-      db.close();
+      log.close();
       throw error;
     }
   });
@@ -40,13 +40,14 @@ export function openLogReader(dataDirectory: string): LogReader {
   if (!existsSync(file)) throw new LogError("unavailable", file, null, "there is no log here");
   return naming(file, () => {
     const db = new Database(file, { readonly: true, timeout: lockWaitMillis });
-    checkSchema(db);
-    return new LogReader(db);
+    return closingOnError(db, () => {
+      checkSchema(db);
+      return new LogReader(db);
+    });
   });
 }
 
-function openDatabase(file: string): Database.Database {
-  const db = new Database(file, { timeout: lockWaitMillis });
+function prepare(db: Database.Database): Database.Database {
   checkSchema(db); // Before anything is written: a file that is not ours stays as it is.
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
@@ -54,13 +55,22 @@ function openDatabase(file: string): Database.Database {
   // From the beginning: what is moved from page to page before it is erased must not leave copies behind.
   db.pragma("secure_delete = ON");
   if (db.pragma("synchronous", { simple: true }) !== 2) {
-    throw new LogError("unavailable", file, null, "SQLite does not sync every commit");
+    throw new LogError("unavailable", db.name, null, "SQLite does not sync every commit");
   }
   migrate(db);
   // After a failed fsync, pages may be in memory and not on the disk, and look fine. Copying them into the database
   // file and syncing that makes them durable, whatever the last process saw.
   db.pragma("wal_checkpoint(TRUNCATE)");
   return db;
+}
+
+function closingOnError<T>(db: Database.Database, work: (db: Database.Database) => T): T {
+  try {
+    return work(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 function naming<T>(file: string, open: () => T): T {

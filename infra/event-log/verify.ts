@@ -3,7 +3,7 @@ import { toHex } from "./chain.js";
 import { LogError, toLogError } from "./errors.js";
 import type { Head } from "./heads.js";
 import { pageEventsMax, type LogReader } from "./log-reader.js";
-import { Verifier, type Verdict } from "./verifier.js";
+import { Verifier, type Problem, type Verdict } from "./verifier.js";
 
 /** A log is opened for writing only if its last events are whole. */
 const tailEvents = 64;
@@ -34,8 +34,16 @@ export async function verifyLog(
     return { head, erasedEvents, problem: { position: head.position + 1, what: toLogError(error, log.file).message } };
   }
   const verdict = verifier.verdict();
-  const damage = verdict.problem === null ? log.findFileDamage() : null;
-  return damage === null ? verdict : { ...verdict, problem: { position: null, what: damage } };
+  return verdict.problem === null ? { ...verdict, problem: findFileDamage(log) } : verdict;
+}
+
+function findFileDamage(log: LogReader): Problem | null {
+  try {
+    const damage = log.findFileDamage();
+    return damage === null ? null : { position: null, what: damage };
+  } catch (error) {
+    return { position: null, what: toLogError(error, log.file).message };
+  }
 }
 
 /** A chain that is broken at its end must not be continued: throws where it is. */

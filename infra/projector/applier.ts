@@ -1,6 +1,6 @@
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import type { Handler, Projection } from "../../projections/shared/projection.js";
-import { eventTypes, isDiskTrouble, type LogReader } from "../event-log/index.js";
+import { eventTypes, type LogReader } from "../event-log/index.js";
 import type { ReadModelStore } from "./store.js";
 import { TableWriter, type Naming } from "./table-writer.js";
 
@@ -55,10 +55,8 @@ export class Applier {
       try {
         handler(event, this.#writer);
       } catch (cause) {
-        if (isDiskTrouble(cause)) throw cause;
-        throw new Error(`projection ${projection.name} failed at position ${event.position} of the log`, {
-          cause,
-        });
+        const where = `projection ${projection.name} failed at position ${event.position} of the log`;
+        throw new Error(`${where} (${String(cause)})`, { cause });
       }
       return true;
     });

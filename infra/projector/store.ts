@@ -240,7 +240,6 @@ function readCheckpoints(db: Database.Database): Map<string, Checkpoint> {
 
 /** Whether an error, or what it was caused by, says that the file is not what was written. */
 export function isDamage(error: unknown): boolean {
-  if (error instanceof Error && isDamage(error.cause)) return true;
   const code = sqliteCode(error);
   return code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT");
 }

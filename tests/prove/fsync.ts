@@ -30,10 +30,10 @@ interface Fault {
 export const logFsync: Proof = {
   name: "log.fsync",
   promise: "a failed fsync is never papered over",
-  sizes: { small: 10, full: 200 },
+  sizes: { small: 9, full: 200 },
   unavailable: straceUnavailable,
   run: checkFaults("sound"),
-  control: (n, seed, onProgress) => checkFaults("stubborn")(Math.ceil(n / 2), seed, onProgress),
+  control: (n, seed, onProgress) => checkFaults("stubborn")(Math.ceil(n / 3), seed, onProgress),
 };
 
 function checkFaults(variant: Variant): Check {
