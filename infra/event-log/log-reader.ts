@@ -122,7 +122,7 @@ export class LogReader {
    * Pages of everything but the types given. It names what it leaves out, not what it wants: a type that nobody here
    * has heard of must reach the caller, not vanish.
    */
-  except(types: readonly string[]): (afterPosition: number, throughPosition: number) => Page {
+  except(types: readonly string[], limit: number): (afterPosition: number, throughPosition: number) => Page {
     const left = new Set(types);
     // SQLite builds a table of the types each time it runs this: worth it for a long way, not for one event.
     const readLong = this.db.prepare<[number, number, number], StoredEvent>(
@@ -135,8 +135,8 @@ export class LogReader {
         const events = this.readAll(afterPosition, spanEnd - afterPosition).filter(({ type }) => !left.has(type));
         return { events, throughPosition: spanEnd };
       }
-      const events = this.#checked(readLong.all(afterPosition, spanEnd, pageEventsMax));
-      const last = events.length === pageEventsMax ? events.at(-1) : undefined;
+      const events = this.#checked(readLong.all(afterPosition, spanEnd, bounded(limit)));
+      const last = events.length === bounded(limit) ? events.at(-1) : undefined;
       return { events, throughPosition: last?.position ?? spanEnd };
     };
   }

@@ -4,6 +4,9 @@ import { eventTypes, type LogReader } from "../event-log/index.js";
 import type { ReadModelStore } from "./store.js";
 import { TableWriter, type Naming } from "./table-writer.js";
 
+/** Few enough that requests get their turn between two portions of a rebuild. */
+const portionEventsMax = 250;
+
 /** Events to apply, and how far the log was read to find them. */
 interface Portion {
   readonly events: readonly RecordedEvent[];
@@ -24,7 +27,8 @@ export function readerFor(
   through?: number,
 ): (afterPosition: number) => Portion {
   const handled = new Set(projections.flatMap((projection) => Object.keys(projection.on)));
-  const read = log.except([...eventTypes].filter((type) => !handled.has(type)));
+  const ignored = [...eventTypes].filter((type) => !handled.has(type));
+  const read = log.except(ignored, portionEventsMax);
   return (afterPosition) => {
     const fresh = through === undefined ? log.fresh(afterPosition) : null;
     if (fresh !== null) {
