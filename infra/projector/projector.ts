@@ -4,7 +4,7 @@ import { BehaviorSubject, filter, firstValueFrom, ignoreElements, type Observabl
 import type { ReadModels } from "../../commands/ports/index.js";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import type { Projection } from "../../projections/shared/projection.js";
-import { LogError, sqliteCode, type LogReader } from "../event-log/index.js";
+import { sqliteCode, type LogReader } from "../event-log/index.js";
 import { Applier, readerFor } from "./applier.js";
 import { rebuild, type RebuildOptions } from "./rebuild.js";
 import type { ReadModelStore } from "./store.js";
@@ -144,9 +144,7 @@ export class Projector implements ReadModels {
     return true;
   }
 
-  #stop(cause: unknown): void {
-    const isStoreTrouble = sqliteCode(cause) !== "" && !(cause instanceof LogError);
-    const error = isStoreTrouble ? new Error(`${this.store.file}: ${String(cause)}`, { cause }) : cause;
+  #stop(error: unknown): void {
     this.#hasStopped = true;
     this.#growth?.unsubscribe();
     this.#reached.error(error);

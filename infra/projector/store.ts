@@ -93,16 +93,17 @@ export class ReadModelStore {
    * committed with it, because a commit costs more than the change. If the process dies before, the log has it still.
    */
   change(work: () => void): void {
-    if (!this.db.inTransaction) {
-      this.#begin.run();
-      this.#forgetIfForeign();
-      this.#commitTimer = setTimeout(() => {
-        this.#inTime(() => {
-          this.commit();
-        });
-      }, commitDelayMillis);
-    }
-    this.#orRollBack(work);
+    this.#orRollBack(() => {
+      if (!this.db.inTransaction) {
+        this.#beginNow();
+        this.#commitTimer = setTimeout(() => {
+          this.#inTime(() => {
+            this.commit();
+          });
+        }, commitDelayMillis);
+      }
+      work();
+    });
   }
 
   /** Commits what `change` has left open. If that fails, it is lost, and `lost` says so, too. */
@@ -122,9 +123,8 @@ export class ReadModelStore {
   /** A transaction of its own. Begins with the write lock, so that it cannot fail half way for want of it. */
   transaction<T>(work: () => T): T {
     this.commit();
-    this.#begin.run();
     return this.#orRollBack(() => {
-      this.#forgetIfForeign();
+      this.#beginNow();
       const result = work();
       this.#end();
       return result;
@@ -204,6 +204,11 @@ export class ReadModelStore {
     }
   }
 
+  #beginNow(): void {
+    this.#begin.run();
+    this.#forgetIfForeign();
+  }
+
   #end(): void {
     for (const [name, { version, position, hash }] of this.#unsavedCheckpoints) {
       this.#saveCheckpoint.run(name, version, position, hash);
@@ -220,7 +225,7 @@ export class ReadModelStore {
       if (this.db.inTransaction) this.db.exec("ROLLBACK");
       this.#checkpoints = null;
       this.#unsavedCheckpoints.clear();
-      throw error;
+      throw sqliteCode(error) === "" ? error : new Error(`${this.file}: ${String(error)}`, { cause: error });
     }
   }
 
