@@ -3,6 +3,7 @@ import { setImmediate as breathe } from "node:timers/promises";
 import type { Projection } from "../../projections/shared/projection.js";
 import { sqliteCode, type LogReader } from "../event-log/index.js";
 import { Applier, readerFor } from "./applier.js";
+import { beginShadow, ownsShadow, swapShadow } from "./shadow.js";
 import type { ReadModelStore } from "./store.js";
 import { shadow } from "./table-writer.js";
 
@@ -34,19 +35,20 @@ export async function rebuild(
 
   /** One page, and at the end the swap: what was appended meanwhile is part of it. */
   const advance = (): boolean => {
-    if (!store.ownsShadow(projections, token)) throw new Error("another rebuild of the same projection has taken over");
+    if (!ownsShadow(store.db, projections, token))
+      throw new Error("another rebuild of the same projection has taken over");
     const portion = read(position);
     for (const event of portion.events) applier.apply(event, projections);
     ({ position, endPosition } = portion);
     if (position < endPosition) return false;
-    store.swapShadow(projections);
+    swapShadow(store.db, projections);
     for (const projection of projections) store.saveCheckpoint(projection, position, portion.hash);
     return true;
   };
 
   await whenFree(() => {
     store.transaction(() => {
-      store.beginShadow(projections, token);
+      beginShadow(store.db, projections, token);
     });
   });
   for (let isDone = false; !isDone;) {

@@ -5,11 +5,9 @@ import { Kysely, SqliteDialect } from "kysely";
 import type { Logger } from "pino";
 import { Subject, type Observable } from "rxjs";
 import type { Projection } from "../../projections/shared/projection.js";
-import type { Table } from "../../read-models/shared/table.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import { truncateWal, pluck, sqliteCode } from "../event-log/index.js";
 import { makePrivateDirectory, withPrivateUmask } from "../files/private.js";
-import { served, shadow, type Naming } from "./table-writer.js";
 
 /** A rebuild in another process writes in short transactions; this is long enough to get in between. */
 const lockWaitMillis = 250;
@@ -151,34 +149,6 @@ export class ReadModelStore {
     return { db, checkpoints: readCheckpoints(db) };
   }
 
-  /** Empty shadow tables, instead of what a rebuild that did not finish may have left. `token` says whose they are. */
-  beginShadow(projections: readonly Projection[], token: string): void {
-    const own = this.db.prepare("INSERT OR REPLACE INTO rebuilds (projection, token) VALUES (?, ?)");
-    for (const projection of projections) {
-      for (const table of projection.tables) {
-        this.db.exec(`DROP TABLE IF EXISTS ${shadow(table)}`);
-        createTable(this.db, table, shadow, token);
-      }
-      own.run(projection.name, token);
-    }
-  }
-
-  /** Whether the shadow tables are still the ones that `token` began. */
-  ownsShadow(projections: readonly Projection[], token: string): boolean {
-    const owner = this.db.prepare<[string], string>("SELECT token FROM rebuilds WHERE projection = ?").pluck();
-    return projections.every((projection) => owner.get(projection.name) === token);
-  }
-
-  /** Serves the shadow tables from now on. Call it in the transaction that writes their checkpoint. */
-  swapShadow(projections: readonly Projection[]): void {
-    for (const projection of projections) {
-      for (const table of projection.tables) {
-        this.db.exec(`DROP TABLE IF EXISTS ${served(table)}; ALTER TABLE ${shadow(table)} RENAME TO ${served(table)}`);
-      }
-      this.db.prepare("DELETE FROM rebuilds WHERE projection = ?").run(projection.name);
-    }
-  }
-
   close(): void {
     clearTimeout(this.#forgetTimer);
     try {
@@ -268,22 +238,6 @@ function openDatabase(file: string): Database.Database {
       throw error;
     }
   });
-}
-
-/** Index names are the database's, not the table's, and outlive a rename: the token keeps old and new apart. */
-function createTable(db: Database.Database, table: Table, naming: Naming, token: string): void {
-  const columns = Object.entries(table.columns).map(([name, kind]) => {
-    const isNullable = kind.endsWith("?");
-    return `${name} ${kind.replace("?", "").toUpperCase()}${isNullable ? "" : " NOT NULL"}`;
-  });
-  const keys = [
-    `PRIMARY KEY (${table.primaryKey.join(", ")})`,
-    ...table.unique.map((key) => `UNIQUE (${key.join(", ")})`),
-  ];
-  db.exec(`CREATE TABLE ${naming(table)} (${[...columns, ...keys].join(", ")}) STRICT`);
-  for (const index of table.indexes) {
-    db.exec(`CREATE INDEX "${table.name}_by_${index.join("_")}_${token}" ON ${naming(table)} (${index.join(", ")})`);
-  }
 }
 
 function discard(file: string): void {
