@@ -35,7 +35,10 @@ describe("a projection whose handler throws", () => {
     await expect(say(backend, "t", "fail")).rejects.toThrow(complaint);
     await expect(backend.projector.reached(1)).rejects.toThrow(complaint);
     await expect(backend.projector.reached(2)).rejects.toThrow(complaint);
-    expect(await stopped).toMatchObject({ message: expect.stringContaining(complaint), cause: { message: "the handler failed" } });
+    expect(await stopped).toMatchObject({
+      message: expect.stringContaining(complaint),
+      cause: { message: "the handler failed" },
+    });
   });
 
   test("does not undo the append", async () => {
