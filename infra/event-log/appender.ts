@@ -168,7 +168,7 @@ export class Appender {
         sequence: at.sequence,
         type,
         command_id: key?.id ?? null,
-        command_digest: commandDigest,
+        command_digest: commandDigest === null ? null : commandDigest.toString("hex"),
         command_events: key?.events ?? null,
         occurred_at: occurredAt,
       },

@@ -1,10 +1,28 @@
 import { hash } from "node:crypto";
-import type { StoredEvent } from "./record.js";
 
 export const saltBytes = 16;
 
 /** What the first event's hash follows from. */
 export const genesisHash = "0".repeat(64);
+
+/** A row as the chain sees it: digests and hashes in hex. */
+export interface ChainRow {
+  readonly position: number;
+  readonly event_id: string;
+  readonly stream: string;
+  readonly version: number;
+  readonly thread_id: string | null;
+  readonly sequence: number | null;
+  readonly type: string;
+  readonly command_id: string | null;
+  readonly command_digest: string | null;
+  readonly command_events: number | null;
+  readonly occurred_at: string;
+  readonly event: Uint8Array | null;
+  readonly salt: Uint8Array | null;
+  readonly digest: string;
+  readonly hash: string;
+}
 
 /** `sha256(salt ‖ event)`: without the salt, a digest does not give away a guessed event. */
 export function digestOf(saltedEvent: Uint8Array): string {
@@ -18,7 +36,7 @@ export function digestOf(saltedEvent: Uint8Array): string {
  */
 export function hashOf(
   previousHash: string,
-  row: Omit<StoredEvent, "event" | "salt" | "digest" | "hash">,
+  row: Omit<ChainRow, "event" | "salt" | "digest" | "hash">,
   digest: string,
 ): string {
   return hash(
@@ -32,7 +50,7 @@ export function hashOf(
       field(row.sequence === null ? null : row.sequence.toString()) +
       field(row.type) +
       field(row.command_id) +
-      field(row.command_digest === null ? null : toHex(row.command_digest)) +
+      field(row.command_digest) +
       field(row.command_events === null ? null : row.command_events.toString()) +
       field(row.occurred_at) +
       field(digest),

@@ -16,10 +16,8 @@ import { Verifier, type Verdict } from "./verifier.js";
  */
 const header = { format: "pincer-log", version: 1 } as const;
 
-const hex = z
-  .string()
-  .regex(/^([0-9a-f]{2})*$/)
-  .transform((text) => Buffer.from(text, "hex"));
+const hexText = z.string().regex(/^([0-9a-f]{2})*$/);
+const hex = hexText.transform((text) => Buffer.from(text, "hex"));
 const base64 = z.base64().transform((text) => Buffer.from(text, "base64"));
 const count = z.int();
 
@@ -32,13 +30,13 @@ const exportedEvent = z.strictObject({
   sequence: count.nullable(),
   type: z.string(),
   command_id: z.string().nullable(),
-  command_digest: hex.nullable(),
+  command_digest: hexText.nullable(),
   command_events: count.nullable(),
   occurred_at: z.string(),
   event: base64.nullable(),
   salt: hex.nullable(),
-  digest: hex,
-  hash: hex,
+  digest: hexText,
+  hash: hexText,
 });
 const exportedHead = z.strictObject({ head: z.strictObject({ position: count, hash: z.string() }) });
 

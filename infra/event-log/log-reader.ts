@@ -1,13 +1,14 @@
 import type { Database, Statement } from "better-sqlite3";
 import { Subject, type Observable } from "rxjs";
 import type { RecordedEvent } from "../../domain/shared/index.js";
-import { genesisHash, toHex } from "./chain.js";
+import { genesisHash, toHex, type ChainRow } from "./chain.js";
+import { selectChain, toChainRow, type ChainColumns } from "./chain-rows.js";
 import { toLogError } from "./errors.js";
 import { Heads, requireSafe, type Head } from "./heads.js";
 import { pluck } from "./pluck.js";
 import { decode, type StoredEvent } from "./record.js";
 
-export const pageEventsMax = 1_000;
+export const pageEventsMax = 500;
 /** How far one page may look for the types it wants; a search through nothing but others must end, too. */
 const pageSpanMax = 20_000;
 const shortSpan = 64;
@@ -44,7 +45,8 @@ export class LogReader {
   protected readonly heads: Heads;
   protected readonly growth = new Subject<number>();
   readonly #all: Statement<[number, number], StoredEvent>;
-  readonly #last: Statement<[number], StoredEvent>;
+  readonly #chain: Statement<[number, number], ChainColumns>;
+  readonly #endOfChain: Statement<[number], ChainColumns>;
   readonly #stream: Statement<[string, number, number], StoredEvent>;
   readonly #thread: Statement<[string, number, number], StoredEvent>;
   readonly #firstAfter: Statement<[string], number | null>;
@@ -57,7 +59,10 @@ export class LogReader {
   constructor(protected readonly db: Database) {
     this.heads = new Heads(db);
     this.#all = db.prepare("SELECT * FROM events WHERE position > ? ORDER BY position LIMIT ?");
-    this.#last = db.prepare("SELECT * FROM events ORDER BY position DESC LIMIT ?");
+    this.#chain = db
+      .prepare<[number, number], ChainColumns>(`${selectChain} WHERE position > ? ORDER BY position LIMIT ?`)
+      .raw();
+    this.#endOfChain = db.prepare<[number], ChainColumns>(`${selectChain} ORDER BY position DESC LIMIT ?`).raw();
     this.#stream = db.prepare("SELECT * FROM events WHERE stream = ? AND version > ? ORDER BY version LIMIT ?");
     this.#thread = db.prepare("SELECT * FROM events WHERE thread_id = ? AND sequence > ? ORDER BY sequence LIMIT ?");
     this.#firstAfter = pluck(db, "SELECT min(position) FROM events WHERE occurred_at > ?");
@@ -96,17 +101,17 @@ export class LogReader {
 
   /** Stored events with a position above `afterPosition`, in order. */
   readAll(afterPosition: number, limit: number): readonly StoredEvent[] {
-    return this.#checked(this.readUnchecked(afterPosition, limit));
+    return this.#checked(this.#all.all(afterPosition, bounded(limit)));
   }
 
-  /** The same, with numbers beyond 2^53 rounded: for verification, which finds them itself, at their place. */
-  readUnchecked(afterPosition: number, limit: number): StoredEvent[] {
-    return this.#all.all(afterPosition, bounded(limit));
+  /** Rows as the chain sees them. Numbers beyond 2^53 are rounded: verification finds them itself, at their place. */
+  readChain(afterPosition: number, limit: number): readonly ChainRow[] {
+    return this.#chain.all(afterPosition, bounded(limit)).map(toChainRow);
   }
 
-  /** The last events of the log, in order. */
-  readLast(limit: number): readonly StoredEvent[] {
-    return this.#checked(this.#last.all(bounded(limit)).reverse());
+  /** The last rows of the chain, in order. */
+  readEndOfChain(limit: number): readonly ChainRow[] {
+    return this.#endOfChain.all(bounded(limit)).map(toChainRow).reverse();
   }
 
   /** Stored events of one thread with a sequence above `afterSequence`, in order. */

@@ -1,10 +1,9 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { EventsErased } from "../../proto/gen/pincer/protocol/v1/log_events_pb.js";
 import { ThreadEventSchema } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
-import { digestOf, hashOf, saltBytes, toHex } from "./chain.js";
+import { digestOf, hashOf, saltBytes, type ChainRow } from "./chain.js";
 import { emptyHead, type Head } from "./heads.js";
 import { PositionSet } from "./position-set.js";
-import type { StoredEvent } from "./record.js";
 
 /** The first place where a log is not what was written. */
 export interface Problem {
@@ -40,7 +39,7 @@ export class Verifier {
   }
 
   /** Answers whether to go on; beyond the first problem nothing can be said. */
-  next(row: StoredEvent): boolean {
+  next(row: ChainRow): boolean {
     this.#problem = this.#follow(row);
     return this.#problem === null;
   }
@@ -49,12 +48,12 @@ export class Verifier {
     return { head: this.#head, erasedEvents: this.#erasedEvents, problem: this.#problem ?? this.#whatIsMissing() };
   }
 
-  #follow(row: StoredEvent): Problem | null {
+  #follow(row: ChainRow): Problem | null {
     const { position } = row;
     const expected = this.#head.position + 1;
     if (position < expected) return { position, what: "this event does not belong here" };
     if (position > expected) return { position: expected, what: "the event is missing" };
-    const digest = toHex(row.digest);
+    const { digest } = row;
     if (row.event === null || row.salt === null) {
       if (row.event !== row.salt) return { position, what: "the event is neither whole nor erased" };
       if (row.type === "eventsErased") return { position, what: "the record of an erasure was erased" };
@@ -64,8 +63,7 @@ export class Verifier {
       return { position, what: "the stored event is not the one that was recorded" };
     }
     const hash = hashOf(this.#head.hash, row, digest);
-    if (hash !== toHex(row.hash))
-      return { position, what: "the hash does not follow from the event and its predecessor" };
+    if (hash !== row.hash) return { position, what: "the hash does not follow from the event and its predecessor" };
     if (position === this.known?.position && hash !== this.known.hash) {
       return { position, what: "the hash is not the one that was known" };
     }

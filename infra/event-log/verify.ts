@@ -1,5 +1,4 @@
 import { setImmediate as breathe } from "node:timers/promises";
-import { toHex } from "./chain.js";
 import { LogError, toLogError } from "./errors.js";
 import type { Head } from "./heads.js";
 import { pageEventsMax, type LogReader } from "./log-reader.js";
@@ -21,7 +20,7 @@ export async function verifyLog(
   let after = Number.NEGATIVE_INFINITY; // A row smuggled in before the first is a row, too.
   try {
     for (;;) {
-      const rows = log.readUnchecked(after, pageEventsMax);
+      const rows = log.readChain(after, pageEventsMax);
       if (!rows.every((row) => verifier.next(row))) return verifier.verdict();
       const last = rows.at(-1);
       if (last === undefined) break;
@@ -48,13 +47,12 @@ function findFileDamage(log: LogReader): Problem | null {
 
 /** A chain that is broken at its end must not be continued: throws where it is. */
 export function verifyTail(log: LogReader): void {
-  const last = log.readLast(tailEvents + 1);
+  log.head(); // Refuses a position that cannot be counted on from.
+  const last = log.readEndOfChain(tailEvents + 1);
   const [before, ...rest] = last;
   if (before === undefined) return;
   const isWhole = last.length <= tailEvents;
-  const verifier = isWhole
-    ? new Verifier(null)
-    : new Verifier(null, { position: before.position, hash: toHex(before.hash) });
+  const verifier = isWhole ? new Verifier(null) : new Verifier(null, { position: before.position, hash: before.hash });
   (isWhole ? last : rest).every((row) => verifier.next(row));
   const { problem } = verifier.verdict();
   if (problem !== null) throw new LogError("broken", log.file, problem.position, problem.what);

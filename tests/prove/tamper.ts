@@ -80,7 +80,12 @@ async function makeLog(directory: string, events: number, random: Random): Promi
 function acceptedByChain(previous: StoredEvent | undefined, row: StoredEvent): ReturnType<Judge> {
   const after = { position: previous?.position ?? 0, hash: previous === undefined ? genesis : toHex(previous.hash) };
   const verifier = new Verifier(null, after);
-  const accepted = verifier.next(row);
+  const accepted = verifier.next({
+    ...row,
+    command_digest: row.command_digest && toHex(row.command_digest),
+    digest: toHex(row.digest),
+    hash: toHex(row.hash),
+  });
   return { accepted, position: verifier.verdict().problem?.position ?? null };
 }
 

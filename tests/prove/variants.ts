@@ -54,7 +54,7 @@ async function openSpoiled(directory: string, spoil: (db: Database.Database) => 
 
 function withoutTransactions(db: Database.Database): void {
   const prepare = db.prepare.bind(db);
-  const nothing = "UPDATE events SET event = NULL WHERE false";
-  const spoiled = (sql: string) => prepare(sql === "BEGIN IMMEDIATE" || sql === "COMMIT" ? nothing : sql);
+  const nothing = { run: () => undefined };
+  const spoiled = (sql: string) => (sql === "BEGIN IMMEDIATE" || sql === "COMMIT" ? nothing : prepare(sql));
   Object.assign(db, { prepare: spoiled });
 }
