@@ -60,7 +60,10 @@ export class Setting {
       rmSync(this.#root, { recursive: true, force: true });
     });
     for (const [signal, exitCode] of [["SIGINT", 130] as const, ["SIGTERM", 143] as const]) {
-      process.once(signal, () => process.exit(exitCode));
+      process.once(signal, () => {
+        tell(`stopped by ${signal}`);
+        process.exit(exitCode);
+      });
     }
   }
 

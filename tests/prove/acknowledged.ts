@@ -1,10 +1,8 @@
-import { verifyLog, type LogReader, type StoredEvent } from "../../infra/event-log/index.js";
+import { replay, verifyLog, type LogReader, type StoredEvent } from "../../infra/event-log/index.js";
 import { compareWithRebuild } from "../../infra/projector/index.js";
 import { projections } from "../../projections/index.js";
 import { openBackend, openTestLog } from "../support/backend.js";
 import { labelOf } from "./traffic.js";
-
-const pageEvents = 1_000;
 
 /** What a child says when an append was acknowledged. */
 export interface Acknowledgement {
@@ -53,20 +51,11 @@ export async function inspectBackend(directory: string, expected: readonly Ackno
 export async function inspectOpenLog(log: LogReader, expected: readonly Acknowledgement[]): Promise<Inspection> {
   const { problem } = await verifyLog(log, null);
   if (problem !== null) return { problem: `position ${problem.position}: ${problem.what}`, lost: 0 };
-  const rows = readRows(log);
+  const rows = [...replay(log, { afterPosition: 0 })].flat();
   const present = gatherAppends(log, rows);
   const lost = expected.filter((acknowledged) => !isPresent(acknowledged, rows, present));
   const missing = lost[0] && `${lost.length} acknowledged appends are lost, first ${lost[0].append}`;
   return { problem: missing ?? findTornAppend(present) ?? findGap(rows), lost: lost.length };
-}
-
-function readRows(log: LogReader): StoredEvent[] {
-  const rows: StoredEvent[] = [];
-  for (;;) {
-    const page = log.readAll(rows.at(-1)?.position ?? 0, pageEvents);
-    rows.push(...page);
-    if (page.length < pageEvents) return rows;
-  }
 }
 
 interface PresentAppend {

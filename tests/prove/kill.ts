@@ -19,7 +19,7 @@ export const logKill: Proof = {
   promise: "acknowledged survives kill -9",
   sizes: { small: 20, full: 300 },
   run: checkKills("sound"),
-  control: (n, seed, onProgress) => checkKills("early")(Math.ceil(n / 4), seed, onProgress),
+  control: (n, seed, onProgress) => checkKills("early")(Math.ceil(n / 2), seed, onProgress),
 };
 
 function checkKills(variant: Variant): Check {
