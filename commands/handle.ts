@@ -95,9 +95,10 @@ function fold<State>(
   let version = 0;
   for (;;) {
     const events = log.readStream(stream, version, pageEvents);
+    const last = events.at(-1);
+    if (last === undefined) return { state, version };
     for (const { type, payload } of events) state = evolve(state, { case: type, value: payload } as Fact);
-    version = events.at(-1)?.version ?? version;
-    if (events.length < pageEvents) return { state, version };
+    version = last.version;
   }
 }
 

@@ -20,6 +20,9 @@ const groupEventsMax = 2_000;
 /** How long an append may wait for another process, and how often it looks. */
 const busyMillisMax = 10_000;
 const busyRetryMillis = 5;
+/** How long the write-ahead log may get before it is copied into the database, and after how many events we look. */
+const walPagesMax = 1_000;
+const walLookEvents = 50;
 
 interface Pending {
   readonly append: Append;
@@ -34,15 +37,18 @@ export class SqliteEventLog extends LogReader implements EventLog {
   readonly #queue: Pending[] = [];
   readonly #begin: Statement;
   readonly #end: Statement;
+  readonly #walPages: Statement<[], { log: number }>;
   #flushPlanned = false;
   /** What the commit that is being announced has recorded. */
   #fresh: readonly RecordedEvent[] = [];
+  #eventsSinceLook = 0;
   #failure: LogError | null = null;
 
   constructor(db: Database, entropy: Entropy) {
     super(db);
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#end = db.prepare("COMMIT");
+    this.#walPages = db.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#appender = new Appender(db, this.heads, entropy);
   }
 
@@ -143,6 +149,7 @@ export class SqliteEventLog extends LogReader implements EventLog {
   /** One durable transaction. Answers "busy" while another process writes and there is time left to wait. */
   #commit<T>(since: number, work: () => T): T | "busy" {
     if (this.#failure !== null) throw this.#failure;
+    this.#checkpointIfDue();
     let result: T;
     try {
       this.#begin.run();
@@ -159,9 +166,22 @@ export class SqliteEventLog extends LogReader implements EventLog {
       throw this.#fail(error);
     }
     this.#fresh = this.#appender.takeRecorded();
+    this.#eventsSinceLook += this.#fresh.length;
     this.announceGrowth(this.heads.log().position);
     this.#fresh = [];
     return result;
+  }
+
+  /** SQLite's own checkpoint keeps its failures to itself; this one does not. On a full disk, the WAL waits. */
+  #checkpointIfDue(): void {
+    if (this.#eventsSinceLook < walLookEvents) return;
+    this.#eventsSinceLook = 0;
+    if ((this.#walPages.get()?.log ?? 0) < walPagesMax) return;
+    try {
+      this.db.pragma("wal_checkpoint(PASSIVE)");
+    } catch (error) {
+      if (sqliteCode(error) !== "SQLITE_FULL") throw this.#fail(error);
+    }
   }
 
   #fail(error: unknown): unknown {

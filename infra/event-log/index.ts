@@ -4,7 +4,7 @@ export { SqliteEventLog } from "./event-log.js";
 export { exportLog, verifyExport } from "./export.js";
 export type { Head } from "./heads.js";
 export { LogReader } from "./log-reader.js";
-export { logFile, openLog, openLogReader } from "./open.js";
+export { databaseSuffixes, logFile, openLog, openLogReader } from "./open.js";
 export { pluck } from "./pluck.js";
 export { eventTypes, type StoredEvent } from "./record.js";
 export { replay, tail, type Cursor } from "./tail.js";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { makePrivateDirectory, withPrivateUmask } from "../files/private.js";
+import { makePrivate, makePrivateDirectory, withPrivateUmask } from "../files/private.js";
 import type { Entropy } from "./entropy.js";
 import { LogError, toLogError } from "./errors.js";
 import { SqliteEventLog } from "./event-log.js";
@@ -13,6 +13,9 @@ import { verifyTail } from "./verify.js";
 const lockWaitMillis = 20;
 const walBytesKept = 64 * 1024 * 1024;
 
+/** The files of an SQLite database in WAL mode. */
+export const databaseSuffixes = ["", "-wal", "-shm"];
+
 export function logFile(dataDirectory: string): string {
   return join(dataDirectory, "log.db");
 }
@@ -22,6 +25,7 @@ export function openLog(dataDirectory: string, entropy: Entropy): SqliteEventLog
   const file = logFile(dataDirectory);
   return naming(file, () => {
     makePrivateDirectory(dataDirectory);
+    for (const suffix of databaseSuffixes) makePrivate(file + suffix);
     const db = withPrivateUmask(() => closingOnError(new Database(file, { timeout: lockWaitMillis }), prepare));
     const log = closingOnError(db, () => new SqliteEventLog(db, entropy));
     try {
@@ -51,6 +55,7 @@ function prepare(db: Database.Database): Database.Database {
   checkSchema(db); // Before anything is written: a file that is not ours stays as it is.
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
+  db.pragma("wal_autocheckpoint = 0"); // Ours reports its failures; see the writer.
   db.pragma(`journal_size_limit = ${walBytesKept}`);
   // From the beginning: what is moved from page to page before it is erased must not leave copies behind.
   db.pragma("secure_delete = ON");

@@ -1,8 +1,18 @@
-import { mkdirSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 
-/** Makes the directory if there is none; what is in it is nobody else's business. */
+/** Permission bits of everybody but the owner, and of the owner. */
+const others = 0o077;
+const ownersOnly = 0o700;
+
+/** Makes the directory if there is none; what is in it is nobody else's business. Once made, a power cut leaves it. */
 export function makePrivateDirectory(directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const firstMade = mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if (firstMade === undefined) return;
+  for (let made = resolve(directory); ; made = dirname(made)) {
+    syncDirectory(dirname(made));
+    if (made === resolve(firstMade)) return;
+  }
 }
 
 /** Files made meanwhile, also those that a library makes beside the one it was asked for, are the owner's alone. */
@@ -12,5 +22,22 @@ export function withPrivateUmask<T>(make: () => T): T {
     return make();
   } finally {
     process.umask(umask);
+  }
+}
+
+/** A file that was there already, restored from a backup for example, becomes as private as one that we made. */
+export function makePrivate(file: string): void {
+  if (!existsSync(file)) return;
+  const { mode, uid } = statSync(file);
+  const isOurs = uid === process.geteuid?.(); // If not, opening it for writing will tell.
+  if (isOurs && (mode & others) !== 0) chmodSync(file, mode & ownersOnly);
+}
+
+function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

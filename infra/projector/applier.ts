@@ -47,12 +47,16 @@ export function readerFor(
 export class Applier {
   readonly #writer: TableWriter;
 
-  constructor(store: ReadModelStore, naming: Naming) {
+  constructor(
+    private readonly store: ReadModelStore,
+    naming: Naming,
+  ) {
     this.#writer = new TableWriter(store.db, naming);
   }
 
   /** Answers which projections took notice. */
   apply(event: RecordedEvent, projections: readonly Projection[]): Projection[] {
+    if (event.type === "eventsErased") this.store.mustForget();
     return projections.filter((projection) => {
       const handler = projection.on[event.type] as Handler | undefined;
       if (handler === undefined) return false;

@@ -4,10 +4,10 @@ import { BehaviorSubject, filter, firstValueFrom, ignoreElements, type Observabl
 import type { ReadModels } from "../../commands/ports/index.js";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import type { Projection } from "../../projections/shared/projection.js";
-import { sqliteCode, type LogReader } from "../event-log/index.js";
+import type { LogReader } from "../event-log/index.js";
 import { Applier, readerFor } from "./applier.js";
 import { rebuild, type RebuildOptions } from "./rebuild.js";
-import type { ReadModelStore } from "./store.js";
+import { isPassing, type ReadModelStore } from "./store.js";
 import { served } from "./table-writer.js";
 
 /** A checkpoint may lag behind by this many events that its projection does not handle. */
@@ -42,6 +42,7 @@ export class Projector implements ReadModels {
       this.logger.info({ projections: stale.map(({ name }) => name) }, "rebuilding read models from the log");
       await rebuild(this.log, this.store, stale, options);
     }
+    this.store.forgetDeleted(); // The last process may not have come to it.
     this.#reached.next(this.#oldestCheckpoint());
     this.#losses = this.store.lost.subscribe((error) => {
       if (this.#startOver(error)) this.#keepUp();
@@ -106,7 +107,7 @@ export class Projector implements ReadModels {
       this.store.change(() => {
         for (const projection of this.#apply(events)) this.store.saveCheckpoint(projection, position, hash);
       });
-      if (events.some(({ type }) => type === "eventsErased")) this.store.forgetDeleted();
+      this.store.forgetDeleted();
     } else if (position - this.#oldestCheckpoint() >= checkpointLagMax) {
       this.store.change(() => {
         for (const projection of this.projections) this.store.saveCheckpoint(projection, position, hash);
@@ -149,12 +150,6 @@ export class Projector implements ReadModels {
     this.#growth?.unsubscribe();
     this.#reached.error(error);
   }
-}
-
-/** Trouble that may be over in a moment: another process is writing, or the disk is full. */
-function isPassing(error: unknown): boolean {
-  const code = sqliteCode(error);
-  return code.startsWith("SQLITE_BUSY") || code === "SQLITE_FULL";
 }
 
 /** Those whose rows cannot be trusted: never built, of another version, or made from another log than this. */

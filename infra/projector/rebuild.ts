@@ -61,6 +61,7 @@ export async function rebuild(
     onProgress?.(position, endPosition);
     await breathe();
   }
+  store.forgetDeleted();
 }
 
 /** The server writes to the same file, in short transactions: this one has its turn in between. */

@@ -6,13 +6,17 @@ import type { Logger } from "pino";
 import { Subject, type Observable } from "rxjs";
 import type { Projection } from "../../projections/shared/projection.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
-import { truncateWal, pluck, sqliteCode } from "../event-log/index.js";
-import { makePrivateDirectory, withPrivateUmask } from "../files/private.js";
+import { databaseSuffixes, truncateWal, pluck, sqliteCode } from "../event-log/index.js";
+import { makePrivate, makePrivateDirectory, withPrivateUmask } from "../files/private.js";
 
 /** A rebuild in another process writes in short transactions; this is long enough to get in between. */
 const lockWaitMillis = 250;
-const commitDelayMillis = 2;
+const commitDelayMillis = 5;
+/** Copying the write-ahead log into the file syncs it: rarely, for a cache. */
+const walPagesMax = 8_000;
 const forgetRetryMillis = 50;
+/** The file's `user_version` while there may be something in it that must be forgotten. */
+const holdsDeleted = 1;
 
 /** Up to which event a projection's rows tell the story. The hash tells which story. */
 export interface Checkpoint {
@@ -37,6 +41,7 @@ export class ReadModelStore {
   readonly #unsavedCheckpoints = new Map<string, Checkpoint>();
   #checkpoints: Map<string, Checkpoint> | null = null;
   #seenDataVersion: number | undefined;
+  #holdsDeleted: boolean;
   #commitTimer: NodeJS.Timeout | undefined;
   #forgetTimer: NodeJS.Timeout | undefined;
 
@@ -47,6 +52,7 @@ export class ReadModelStore {
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#dataVersion = pluck(db, "PRAGMA data_version");
+    this.#holdsDeleted = db.pragma("user_version", { simple: true }) === holdsDeleted;
     this.query = new Kysely<ReadModelTables>({ dialect: new SqliteDialect({ database: db }) });
   }
 
@@ -54,6 +60,7 @@ export class ReadModelStore {
   static open(dataDirectory: string, logger: Logger): ReadModelStore {
     const file = readModelsFile(dataDirectory);
     makePrivateDirectory(dataDirectory);
+    for (const suffix of databaseSuffixes) makePrivate(file + suffix);
     try {
       return new ReadModelStore(openDatabase(file));
     } catch (error) {
@@ -129,16 +136,40 @@ export class ReadModelStore {
     });
   }
 
-  /** Makes that what was deleted is in none of the files: at once, or when nobody reads from the WAL any more. */
+  /** Part of the transaction that is open: what it deletes was erased from the log, and must not stay in this file. */
+  mustForget(): void {
+    this.#holdsDeleted = true;
+    this.db.pragma(`user_version = ${holdsDeleted}`);
+  }
+
+  /**
+   * Makes that what must be forgotten is in none of the files: at once, or as soon as others let us. SQLite overwrites
+   * what it deletes, but not the copies it may leave where it moves rows about: only VACUUM leaves nothing.
+   */
   forgetDeleted(): void {
+    if (!this.#holdsDeleted) return;
     clearTimeout(this.#forgetTimer);
     this.commit();
-    if (truncateWal(this.db)) return;
+    if (this.#leavesNothing()) {
+      this.db.pragma("user_version = 0");
+      this.#holdsDeleted = false;
+      return;
+    }
     this.#forgetTimer = setTimeout(() => {
       this.#inTime(() => {
         this.forgetDeleted();
       });
     }, forgetRetryMillis);
+  }
+
+  #leavesNothing(): boolean {
+    try {
+      this.db.exec("VACUUM");
+      return truncateWal(this.db);
+    } catch (error) {
+      if (isPassing(error)) return false;
+      throw error;
+    }
   }
 
   /** The tables and checkpoints as they are now, whatever is written meanwhile. Whoever opens a view closes it. */
@@ -219,12 +250,19 @@ export function isDamage(error: unknown): boolean {
   return code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT");
 }
 
+/** Trouble that may be over in a moment: another process is writing, or the disk is full. */
+export function isPassing(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code.startsWith("SQLITE_BUSY") || code === "SQLITE_FULL";
+}
+
 function openDatabase(file: string): Database.Database {
   return withPrivateUmask(() => {
     const db = new Database(file, { timeout: lockWaitMillis });
     try {
       db.pragma("journal_mode = WAL");
-      db.pragma("synchronous = OFF");
+      db.pragma("synchronous = NORMAL"); // After a power cut it may be behind its log, but it is whole.
+      db.pragma(`wal_autocheckpoint = ${walPagesMax}`);
       db.pragma("secure_delete = ON"); // What the owner had erased must not linger in a cache.
       db.exec(`
         CREATE TABLE IF NOT EXISTS checkpoints (
@@ -241,5 +279,5 @@ function openDatabase(file: string): Database.Database {
 }
 
 function discard(file: string): void {
-  for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+  for (const suffix of databaseSuffixes) rmSync(file + suffix, { force: true });
 }

@@ -52,9 +52,26 @@ async function openSpoiled(directory: string, spoil: (db: Database.Database) => 
   };
 }
 
+/** Without a transaction, whatever another process writes between our look-up and our insert goes unseen. */
 function withoutTransactions(db: Database.Database): void {
   const prepare = db.prepare.bind(db);
   const nothing = { run: () => undefined };
-  const spoiled = (sql: string) => (sql === "BEGIN IMMEDIATE" || sql === "COMMIT" ? nothing : prepare(sql));
+  const spoiled = (sql: string) => {
+    if (sql === "BEGIN IMMEDIATE" || sql === "COMMIT") return nothing;
+    const statement = prepare(sql);
+    return sql.startsWith("INSERT INTO events") ? hesitating(statement) : statement;
+  };
   Object.assign(db, { prepare: spoiled });
+}
+
+/** Makes the moment long enough to be met: otherwise a quiet machine may show no harm at all. */
+function hesitating(statement: Database.Statement): Pick<Database.Statement, "run"> {
+  const hesitationMillis = 1;
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  return {
+    run: (...values: unknown[]) => {
+      Atomics.wait(never, 0, 0, hesitationMillis);
+      return statement.run(...values);
+    },
+  };
 }

@@ -1,11 +1,14 @@
 import { create, toBinary, type Message } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
+import { WireType } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
 import { encode } from "../../../infra/event-log/encoder.js";
 import { eventTypes } from "../../../infra/event-log/index.js";
 import { ThreadEventSchema, type ThreadEvent } from "../../../proto/gen/pincer/protocol/v1/envelope_pb.js";
+import { MessageCommittedSchema } from "../../../proto/gen/pincer/protocol/v1/thread_events_pb.js";
 import { appendOf, noon, write } from "../../support/appends.js";
 import { said } from "../../support/facts.js";
+import { anyMessage } from "../../support/any-message.js";
 import { workbench } from "../../support/workbench.js";
 
 const bench = workbench();
@@ -49,9 +52,18 @@ describe("our encoder writes, byte for byte, what the library writes:", () => {
   });
 
   test.each([...eventTypes])("%s", (type) => {
-    const field = ThreadEventSchema.fields.find(({ localName }) => localName === type)!;
-    const value = create(field.message!) as Message;
-    expectSame(create(ThreadEventSchema, { eventId: "e", payload: { case: type, value } as ThreadEvent["payload"] }));
+    const { message: schema } = ThreadEventSchema.fields.find(({ localName }) => localName === type)!;
+    const expectSameOf = (value: Message) => {
+      expectSame(create(ThreadEventSchema, { eventId: "e", payload: { case: type, value } as ThreadEvent["payload"] }));
+    };
+    expectSameOf(create(schema!));
+    fc.assert(fc.property(anyMessage(schema!), expectSameOf), { numRuns: 50 });
+  });
+
+  test("what another version has said", () => {
+    const value = create(MessageCommittedSchema, { text: "x" });
+    value.$unknown = [{ no: 900, wireType: WireType.Varint, data: new Uint8Array([1]) }];
+    expectSame(create(ThreadEventSchema, { payload: { case: "messageCommitted", value } }));
   });
 });
 

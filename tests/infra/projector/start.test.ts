@@ -34,6 +34,17 @@ function watched(seen: number[], version = 1): Projection[] {
 }
 
 describe("the read models", () => {
+  test("are swept at the next start if an erasure came too late for the last one", async () => {
+    const first = await openBackend(bench.path);
+    await talk(first, "one", "two");
+    first.store.transaction(() => {
+      first.store.mustForget(); // And the process ends before it has forgotten.
+    });
+    first.close();
+    const { store } = await bench.backend();
+    expect(store.db.pragma("user_version", { simple: true })).toBe(0);
+  });
+
   test("show what a command did as soon as it has answered", async () => {
     const backend = await bench.backend();
     await open(backend, "t");
