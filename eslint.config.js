@@ -6,8 +6,14 @@ const clean = ["domain/**/*.ts", "commands/**/*.ts", "projections/**/*.ts", "rea
 const nondeterministic = "Nondeterminism comes in through a port.";
 const noConsole = { name: "console", message: "Log through the logger that you are given." };
 
+const noModuleState = "A projection remembers in its rows only: a rebuild does not know what was in a variable.";
+const restrictedSyntax = [
+  { selector: "ExportDefaultDeclaration", message: "Export by name, so that a thing has one name everywhere." },
+  { selector: "TSEnumDeclaration", message: "Use a union of literals; enums come from the protocol only." },
+];
+
 export default defineConfig(
-  { ignores: ["dist/", "proto/gen/", "tests/bench/peers/"] },
+  { ignores: [".cache/", "dist/", "proto/gen/", "tests/bench/peers/"] },
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   eslint.configs.recommended,
   {
@@ -15,11 +21,7 @@ export default defineConfig(
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
-      "no-restricted-syntax": [
-        "error",
-        { selector: "ExportDefaultDeclaration", message: "Export by name, so that a thing has one name everywhere." },
-        { selector: "TSEnumDeclaration", message: "Use a union of literals; enums come from the protocol only." },
-      ],
+      "no-restricted-syntax": ["error", ...restrictedSyntax],
       "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
       // A switch names every member of its union or says default; it never falls through in silence.
       "@typescript-eslint/switch-exhaustiveness-check": [
@@ -55,6 +57,19 @@ export default defineConfig(
         { name: "globalThis", message: "The globals that this floor may use are used by name." },
       ],
       "no-restricted-properties": ["error", { object: "Math", property: "random", message: nondeterministic }],
+    },
+  },
+  {
+    files: ["projections/**/*.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        ...restrictedSyntax,
+        ...["Program", "ExportNamedDeclaration"].map((parent) => ({
+          selector: `${parent} > VariableDeclaration[kind!="const"]`,
+          message: noModuleState,
+        })),
+      ],
     },
   },
   {

@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import { z } from "zod";
 import { projections } from "../../projections/index.js";
 import { listMessages, listThreads, type MessageRow } from "../../read-models/threads/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
@@ -7,7 +8,7 @@ import { asOf } from "../projector/index.js";
 import { parseCount, withLog, type CliContext } from "./context.js";
 import { exitCodes, UsageError } from "./exit.js";
 import { printable, type Output } from "./output.js";
-import { showProgress } from "./progress.js";
+import { withProgress } from "./progress.js";
 
 /** How many rows a list shows at the most. */
 const rowsMax = 1_000;
@@ -18,21 +19,24 @@ export interface ListOptions {
 
 interface PastList {
   readonly projections: readonly string[];
-  readonly print: (query: Kysely<ReadModelTables>, output: Output, options: ListOptions) => Promise<void>;
+  /** Whether it is the list of one thread, which then must be given. */
+  readonly isOfThread: boolean;
+  readonly print: (query: Kysely<ReadModelTables>, output: Output, threadId: string) => Promise<void>;
 }
 
 /** Every list that can be asked about the past, by the name it has on the command line. */
 export const listsAt: Readonly<Record<string, PastList>> = {
   messages: {
     projections: ["messages"],
-    print: async (query, output, { thread: threadId }) => {
-      if (threadId === undefined) throw new UsageError("messages are those of a thread: --thread ID");
+    isOfThread: true,
+    print: async (query, output, threadId) => {
       for (const row of await listMessages(query, { threadId, afterPosition: 0, limit: rowsMax }))
         output.print(row, messageLine);
     },
   },
   threads: {
     projections: ["threads"],
+    isOfThread: false,
     print: async (query, output) => {
       output.printTable(await listThreads(query, { beforePosition: Number.MAX_SAFE_INTEGER, limit: rowsMax }));
     },
@@ -41,35 +45,39 @@ export const listsAt: Readonly<Record<string, PastList>> = {
 
 /** Prints a list as it was at a position or time. */
 export async function listAt(context: CliContext, when: string, name: string, options: ListOptions): Promise<number> {
-  const list = listsAt[name];
+  const list = Object.hasOwn(listsAt, name) ? listsAt[name] : undefined;
   if (list === undefined)
-    throw new UsageError(`there is no list ${name}; there are ${Object.keys(listsAt).join(", ")}`);
-  return withLog(context, async (log) => {
-    const position = toPosition(log, when);
-    const progress = showProgress("going back", "events");
-    const needed = projections.filter((projection) => list.projections.includes(projection.name));
-    await asOf(log, needed, position, (query) => list.print(query, context.output, options), {
-      signal: context.signal,
-      onProgress: (done, total) => {
-        progress.update(done, total);
-      },
-    });
-    progress.end();
-    return exitCodes.fine;
-  });
+    throw new UsageError(`there is no list "${name}"; there are ${Object.keys(listsAt).join(", ")}`);
+  const threadId = options.thread ?? "";
+  if (list.isOfThread && threadId === "") throw new UsageError(`${name} are those of a thread: --thread ID`);
+  if (!list.isOfThread && options.thread !== undefined)
+    throw new UsageError(`${name} are those of all threads, without --thread`);
+  const moment = parseMoment(when);
+  return withLog(context, (log) =>
+    withProgress("going back", "events", async (onProgress) => {
+      const needed = projections.filter((projection) => list.projections.includes(projection.name));
+      const print = (query: Kysely<ReadModelTables>) => list.print(query, context.output, threadId);
+      await asOf(log, needed, moment(log), print, { signal: context.signal, onProgress });
+      return exitCodes.fine;
+    }),
+  );
 }
 
 function messageLine({ created_at, role, content }: MessageRow): string {
   return `${created_at}  ${role.padEnd(9)}  ${printable(content)}`;
 }
 
-/** A position, or a moment with its offset from UTC: everything that was recorded until then. */
-function toPosition(log: LogReader, when: string): number {
-  if (/^\d+$/.test(when)) return parseCount(when, "POSITION");
-  const hasOffset = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(when);
-  const millis = hasOffset ? Date.parse(when) : NaN;
-  if (Number.isNaN(millis)) {
+/** A position, or a time with its offset from UTC: everything that was recorded until then. */
+function parseMoment(when: string): (log: LogReader) => number {
+  if (/^\d+$/.test(when)) {
+    const position = parseCount(when, "POSITION");
+    return () => position;
+  }
+  const isTime = z.iso.datetime({ offset: true }).safeParse(when).success;
+  const instant = isTime ? new Date(when).toISOString() : "";
+  // The log compares times as texts, which a year of more than four digits would not survive.
+  if (!/^\d{4}-/.test(instant)) {
     throw new UsageError(`"${when}" is neither a position nor a time such as 2026-01-31T09:30:00Z`);
   }
-  return log.positionAt(new Date(millis).toISOString());
+  return (log) => log.positionAt(instant);
 }

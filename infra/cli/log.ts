@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { toJson } from "@bufbuild/protobuf";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import { ThreadEventSchema } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
@@ -14,8 +15,7 @@ import {
 } from "../event-log/index.js";
 import { parseCount, withLog, type CliContext } from "./context.js";
 import { exitCodes, UsageError } from "./exit.js";
-import { printable } from "./output.js";
-import { showProgress } from "./progress.js";
+import { withProgress } from "./progress.js";
 
 const summaryLengthMax = 100;
 
@@ -63,31 +63,31 @@ export interface VerifyOptions {
 /** Walks the chain of the log, or of an export. */
 export async function logVerify(context: CliContext, { head, file }: VerifyOptions): Promise<number> {
   const known = head === undefined ? null : parseHead(head);
-  const progress = showProgress("verifying", "events");
-  const verdict =
+  const verdict = await withProgress("verifying", "events", (onProgress) =>
     file === undefined
-      ? await withLog(context, (log) => {
+      ? withLog(context, (log) => {
           const { events: total } = log.stats();
           return verifyLog(log, known, (position) => {
-            progress.update(position, total);
+            onProgress(position, total);
           });
         })
-      : await verifyExport(file, known, (position) => {
-          progress.update(position, position);
-        });
-  progress.end();
+      : verifyExport(file, known, (position) => {
+          onProgress(position, position);
+        }),
+  );
   context.output.print(toReport(verdict), reportText);
   return verdict.problem === null ? exitCodes.fine : exitCodes.failed;
 }
 
 export async function logExport(context: CliContext, file: string): Promise<number> {
+  if (existsSync(file)) throw new Error(`${file} exists already; an export never overwrites`);
   return withLog(context, async (log) => {
     const { position: total } = log.head();
-    const progress = showProgress("exporting", "events");
-    const head = await exportLog(log, file, (position) => {
-      progress.update(position, total);
-    });
-    progress.end();
+    const head = await withProgress("exporting", "events", (onProgress) =>
+      exportLog(log, file, (position) => {
+        onProgress(position, total);
+      }),
+    );
     context.output.print({ file, events: head.position, head: headText(head) }, (done) => {
       return `${done.events} events written to ${done.file}\nhead ${done.head}`;
     });
@@ -148,7 +148,7 @@ function toLine(view: EventView): string {
   const payload = (view.event as Record<string, unknown> | null)?.[view.type];
   const said = view.event === null ? "(erased)" : JSON.stringify(payload);
   const summary = said.length > summaryLengthMax ? `${said.slice(0, summaryLengthMax - 1)}…` : said;
-  return `${String(view.position).padStart(6)}  ${view.occurred_at}  ${view.type}  ${printable(summary)}`;
+  return `${String(view.position).padStart(6)}  ${view.occurred_at}  ${view.type}  ${summary}`;
 }
 
 function parseHead(text: string): Head {

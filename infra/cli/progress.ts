@@ -2,14 +2,28 @@ import { Presets, SingleBar } from "cli-progress";
 
 const lineEveryMillis = 2_000;
 
-export interface Progress {
+interface Progress {
   update(done: number, total: number): void;
   end(): void;
 }
 
-/** A bar with rate and time left on a terminal; a plain line now and then otherwise. On standard error. */
-export function showProgress(what: string, unit: string): Progress {
-  return process.stderr.isTTY ? showBar(what, unit) : showLines(what, unit);
+/**
+ * Shows how far some work has come, until it ends or fails: a bar with rate and time left on a terminal, a plain line
+ * now and then otherwise. On standard error.
+ */
+export async function withProgress<T>(
+  what: string,
+  unit: string,
+  work: (onProgress: Progress["update"]) => Promise<T>,
+): Promise<T> {
+  const progress = process.stderr.isTTY ? showBar(what, unit) : showLines(what, unit);
+  try {
+    return await work((done, total) => {
+      progress.update(done, total);
+    });
+  } finally {
+    progress.end();
+  }
 }
 
 function showBar(what: string, unit: string): Progress {

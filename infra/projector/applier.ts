@@ -26,7 +26,8 @@ export function readerFor(
   projections: readonly Projection[],
   through?: number,
 ): (afterPosition: number) => Portion {
-  const handled = new Set(projections.flatMap((projection) => Object.keys(projection.on)));
+  // Erasures concern the file, whether or not one of these projections handles them.
+  const handled = new Set(["eventsErased", ...projections.flatMap((projection) => Object.keys(projection.on))]);
   const ignored = [...eventTypes].filter((type) => !handled.has(type));
   const read = log.except(ignored, portionEventsMax);
   return (afterPosition) => {
@@ -45,28 +46,32 @@ export function readerFor(
 
 /** Applies events to the tables of some projections. Always called inside the store's transaction. */
 export class Applier {
-  readonly #writer: TableWriter;
+  readonly #writers = new Map<Projection, TableWriter>();
 
   constructor(
     private readonly store: ReadModelStore,
-    naming: Naming,
-  ) {
-    this.#writer = new TableWriter(store.db, naming);
-  }
+    private readonly naming: Naming,
+  ) {}
 
-  /** Answers which projections took notice. */
-  apply(event: RecordedEvent, projections: readonly Projection[]): Projection[] {
+  apply(event: RecordedEvent, projections: readonly Projection[]): void {
     if (event.type === "eventsErased") this.store.mustForget();
-    return projections.filter((projection) => {
+    for (const projection of projections) {
       const handler = projection.on[event.type] as Handler | undefined;
-      if (handler === undefined) return false;
       try {
-        handler(event, this.#writer);
+        handler?.(event, this.#writerFor(projection));
       } catch (cause) {
         const where = `projection ${projection.name} failed at position ${event.position} of the log`;
         throw new Error(`${where} (${String(cause)})`, { cause });
       }
-      return true;
-    });
+    }
+  }
+
+  #writerFor(projection: Projection): TableWriter {
+    let writer = this.#writers.get(projection);
+    if (writer === undefined) {
+      writer = new TableWriter(this.store.db, this.naming, projection.tables);
+      this.#writers.set(projection, writer);
+    }
+    return writer;
   }
 }

@@ -5,8 +5,9 @@ import type { Handler, Projection, Write } from "../../projections/shared/projec
 import type { Table } from "../../read-models/shared/table.js";
 import type { LogReader } from "../event-log/index.js";
 import { rebuild, type RebuildOptions } from "./rebuild.js";
-import type { ReadModelStore } from "./store.js";
+import { staleProjections } from "./stale.js";
 import { withTemporaryStore } from "./temporary.js";
+import type { ReadModelView } from "./view.js";
 
 const differencesShownMax = 20;
 
@@ -28,14 +29,16 @@ export interface TableComparison {
 /** Rebuilds into a temporary file and compares every table with the one that is served, at the served checkpoint. */
 export async function compareWithRebuild(
   log: LogReader,
-  store: ReadModelStore,
+  served: { openView(): ReadModelView },
   projections: readonly Projection[],
   options: Pick<RebuildOptions, "signal" | "onProgress"> = {},
 ): Promise<TableComparison[]> {
   // A view of its own: what is compared stands still, while the server goes on writing beside it.
-  const view = store.openView();
+  const view = served.openView();
   try {
-    const positionOf = ({ name }: Projection) => view.checkpoints.get(name)?.position ?? 0;
+    const stale = staleProjections(log, view, projections).map(({ name }) => name);
+    if (stale.length > 0) throw new Error(`${view.file}: ${stale.join(", ")} must be rebuilt first`);
+    const positionOf = ({ name }: Projection) => view.checkpoints().get(name)?.position ?? 0;
     const limited = projections.map((projection) => stoppedAt(projection, positionOf(projection)));
     const through = Math.max(0, ...projections.map(positionOf));
     return await withTemporaryStore(async (rebuilt) => {
@@ -49,7 +52,7 @@ export async function compareWithRebuild(
       );
     });
   } finally {
-    view.db.close();
+    view.close();
   }
 }
 

@@ -1,5 +1,8 @@
+export { isDamage } from "./bookkeeping.js";
 export { compareWithRebuild, type TableComparison } from "./compare.js";
-export { Projector, staleProjections } from "./projector.js";
+export { Projector } from "./projector.js";
 export { rebuild } from "./rebuild.js";
-export { isDamage, ReadModelStore, readModelsFile } from "./store.js";
+export { staleProjections } from "./stale.js";
+export { ReadModelStore, readModelsFile } from "./store.js";
 export { asOf } from "./temporary.js";
+export { ReadModelView } from "./view.js";

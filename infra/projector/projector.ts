@@ -6,11 +6,14 @@ import type { RecordedEvent } from "../../domain/shared/index.js";
 import type { Projection } from "../../projections/shared/projection.js";
 import type { LogReader } from "../event-log/index.js";
 import { Applier, readerFor } from "./applier.js";
-import { rebuild, type RebuildOptions } from "./rebuild.js";
+import { dropStrangers } from "./bookkeeping.js";
+import { rebuild, whenFree, type RebuildOptions } from "./rebuild.js";
+import { dropAllShadows } from "./shadow.js";
+import { staleProjections } from "./stale.js";
 import { isPassing, type ReadModelStore } from "./store.js";
 import { served } from "./table-writer.js";
 
-/** A checkpoint may lag behind by this many events that its projection does not handle. */
+/** Where no rows change, checkpoints are saved only when they lag behind by this many events. */
 const checkpointLagMax = 10_000;
 const retryMillis = 10;
 
@@ -22,6 +25,8 @@ export class Projector implements ReadModels {
   readonly #reached = new BehaviorSubject(0);
   #growth: Subscription | undefined;
   #losses: Subscription | undefined;
+  /** While it starts, every step is saved: the next start shall not go the same way again. */
+  #lagMax = 1;
   #isBehind = false;
   #hasStopped = false;
 
@@ -37,6 +42,11 @@ export class Projector implements ReadModels {
 
   /** Rebuilds what has to be, catches up with the log, and stays there. */
   async start(options: Pick<RebuildOptions, "signal" | "onProgress"> = {}): Promise<void> {
+    await whenFree(() => {
+      this.store.transaction(() => {
+        if (dropStrangers(this.store.db, this.projections)) this.store.mustForget();
+      });
+    });
     const stale = staleProjections(this.log, this.store, this.projections);
     if (stale.length > 0) {
       this.logger.info({ projections: stale.map(({ name }) => name) }, "rebuilding read models from the log");
@@ -57,6 +67,12 @@ export class Projector implements ReadModels {
     });
     this.#keepUp();
     await this.reached(this.log.head().position);
+    this.#lagMax = checkpointLagMax;
+  }
+
+  /** The last position that every projection has seen. */
+  get position(): number {
+    return this.#reached.value;
   }
 
   async reached(position: number): Promise<void> {
@@ -103,30 +119,28 @@ export class Projector implements ReadModels {
   /** Applies one portion; answers whether the end of the log is reached. */
   #advance(): boolean {
     const { events, position, hash, endPosition } = this.#read(this.#reached.value);
-    if (events.length > 0) {
+    if (events.length > 0 || position - this.#oldestCheckpoint() >= this.#lagMax) {
       this.store.change(() => {
-        for (const projection of this.#apply(events)) this.store.saveCheckpoint(projection, position, hash);
+        this.#apply(events);
+        for (const projection of this.#behind(position)) this.store.saveCheckpoint(projection, position, hash);
       });
       this.store.forgetDeleted();
-    } else if (position - this.#oldestCheckpoint() >= checkpointLagMax) {
-      this.store.change(() => {
-        for (const projection of this.projections) this.store.saveCheckpoint(projection, position, hash);
-      });
     }
     this.#reached.next(position);
     return position >= endPosition;
   }
 
-  /** Answers which projections took notice. */
-  #apply(events: readonly RecordedEvent[]): Set<Projection> {
-    const touched = new Set<Projection>();
-    // A rebuild may have brought tables that are further on than these.
-    const checkpoints = this.store.checkpoints();
+  #apply(events: readonly RecordedEvent[]): void {
     for (const event of events) {
-      const due = this.projections.filter(({ name }) => event.position > (checkpoints.get(name)?.position ?? 0));
-      for (const projection of this.#applier.apply(event, due)) touched.add(projection);
+      if (event.type === "eventsErased") dropAllShadows(this.store.db);
+      this.#applier.apply(event, this.#behind(event.position));
     }
-    return touched;
+  }
+
+  /** Those that have not seen this position. A rebuild may have brought tables that are further on than we are. */
+  #behind(position: number): Projection[] {
+    const checkpoints = this.store.checkpoints();
+    return this.projections.filter(({ name }) => position > (checkpoints.get(name)?.position ?? 0));
   }
 
   #oldestCheckpoint(): number {
@@ -150,17 +164,4 @@ export class Projector implements ReadModels {
     this.#growth?.unsubscribe();
     this.#reached.error(error);
   }
-}
-
-/** Those whose rows cannot be trusted: never built, of another version, or made from another log than this. */
-export function staleProjections(
-  log: LogReader,
-  store: ReadModelStore,
-  projections: readonly Projection[],
-): Projection[] {
-  const checkpoints = store.checkpoints();
-  return projections.filter(({ name, version }) => {
-    const checkpoint = checkpoints.get(name);
-    return checkpoint?.version !== version || log.hashAt(checkpoint.position) !== checkpoint.hash;
-  });
 }

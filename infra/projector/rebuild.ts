@@ -3,12 +3,14 @@ import { setImmediate as breathe } from "node:timers/promises";
 import type { Projection } from "../../projections/shared/projection.js";
 import { sqliteCode, type LogReader } from "../event-log/index.js";
 import { Applier, readerFor } from "./applier.js";
-import { beginShadow, ownsShadow, swapShadow } from "./shadow.js";
+import { beginShadow, dropShadow, shadowOwner, swapShadow } from "./shadow.js";
 import type { ReadModelStore } from "./store.js";
 import { shadow } from "./table-writer.js";
 
 /** How long a rebuild waits for its turn before it gives up. */
 const busyMillisMax = 30_000;
+/** How often it begins anew, because somebody had something erased meanwhile, before it gives up. */
+const beginningsMax = 20;
 
 export interface RebuildOptions {
   /** Where to stop; the end of the log if not given. */
@@ -30,13 +32,21 @@ export async function rebuild(
   const token = randomUUID();
   const read = readerFor(log, projections, through);
   const applier = new Applier(store, shadow);
+  let beginnings = 0;
   let position = 0;
   let endPosition = 0;
 
+  const begin = (): void => {
+    if (++beginnings > beginningsMax) throw new Error(`events were erased ${beginningsMax} times during a rebuild`);
+    beginShadow(store.db, projections, token);
+    position = 0;
+  };
+
   /** One page, and at the end the swap: what was appended meanwhile is part of it. */
   const advance = (): boolean => {
-    if (!ownsShadow(store.db, projections, token))
-      throw new Error("another rebuild of the same projection has taken over");
+    const owner = shadowOwner(store.db, projections, token);
+    if (owner === "another") throw new Error("another rebuild of the same projection has taken over");
+    if (owner === "nobody") begin();
     const portion = read(position);
     for (const event of portion.events) applier.apply(event, projections);
     ({ position, endPosition } = portion);
@@ -46,26 +56,41 @@ export async function rebuild(
     return true;
   };
 
-  await whenFree(() => {
-    store.transaction(() => {
-      beginShadow(store.db, projections, token);
+  try {
+    await whenFree(() => {
+      store.transaction(begin);
     });
-  });
-  for (let isDone = false; !isDone;) {
-    signal?.throwIfAborted();
-    const before = position;
-    isDone = await whenFree(() => {
-      position = before;
-      return store.transaction(advance);
-    });
-    onProgress?.(position, endPosition);
-    await breathe();
+    for (let isDone = false; !isDone;) {
+      signal?.throwIfAborted();
+      const before = position;
+      isDone = await whenFree(() => {
+        position = before;
+        return store.transaction(advance);
+      });
+      onProgress?.(position, endPosition);
+      await breathe();
+    }
+  } catch (error) {
+    abandon(store, projections, token);
+    throw error;
   }
   store.forgetDeleted();
 }
 
-/** The server writes to the same file, in short transactions: this one has its turn in between. */
-async function whenFree<T>(work: () => T): Promise<T> {
+/** Takes away what it has made so far. If that fails, the next erasure or the next start does it. */
+function abandon(store: ReadModelStore, projections: readonly Projection[], token: string): void {
+  try {
+    store.transaction(() => {
+      if (shadowOwner(store.db, projections, token) === "token") dropShadow(store.db, projections);
+    });
+    store.forgetDeleted();
+  } catch {
+    // Why it is abandoned is what the caller has to hear.
+  }
+}
+
+/** Others write to the same file, in short transactions: this one has its turn in between. */
+export async function whenFree<T>(work: () => T): Promise<T> {
   const since = performance.now();
   for (;;) {
     try {

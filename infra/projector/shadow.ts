@@ -1,7 +1,9 @@
 import type { Database } from "better-sqlite3";
 import type { Projection } from "../../projections/shared/projection.js";
 import type { Table } from "../../read-models/shared/table.js";
-import { served, shadow } from "./table-writer.js";
+import { pluck } from "../event-log/index.js";
+import { tableNames } from "./bookkeeping.js";
+import { served, shadow, shadowSuffix } from "./table-writer.js";
 
 /** Empty shadow tables, instead of what a rebuild that did not finish may have left. `token` says whose they are. */
 export function beginShadow(db: Database, projections: readonly Projection[], token: string): void {
@@ -12,10 +14,16 @@ export function beginShadow(db: Database, projections: readonly Projection[], to
   }
 }
 
-/** Whether the shadow tables are still the ones that `token` began. */
-export function ownsShadow(db: Database, projections: readonly Projection[], token: string): boolean {
-  const owner = db.prepare<[string], string>("SELECT token FROM rebuilds WHERE projection = ?").pluck();
-  return projections.every((projection) => owner.get(projection.name) === token);
+/** Whose the shadow tables are now: those that `token` began, those of a later rebuild, or gone. */
+export function shadowOwner(
+  db: Database,
+  projections: readonly Projection[],
+  token: string,
+): "token" | "another" | "nobody" {
+  const owner = pluck<[string], string>(db, "SELECT token FROM rebuilds WHERE projection = ?");
+  const owners = projections.map(({ name }) => owner.get(name));
+  if (owners.some((found) => found !== undefined && found !== token)) return "another";
+  return owners.includes(undefined) ? "nobody" : "token";
 }
 
 /** Serves the shadow tables from now on. Call it in the transaction that saves their checkpoint. */
@@ -26,6 +34,22 @@ export function swapShadow(db: Database, projections: readonly Projection[]): vo
     }
     db.prepare("DELETE FROM rebuilds WHERE projection = ?").run(projection.name);
   }
+}
+
+export function dropShadow(db: Database, projections: readonly Projection[]): void {
+  for (const projection of projections) {
+    for (const table of projection.tables) db.exec(`DROP TABLE IF EXISTS ${shadow(table)}`);
+    db.prepare("DELETE FROM rebuilds WHERE projection = ?").run(projection.name);
+  }
+}
+
+/**
+ * Of all rebuilds, dead or alive. What a dead one has copied nobody would ever erase; one that lives begins anew, and
+ * reads the log as it is now.
+ */
+export function dropAllShadows(db: Database): void {
+  for (const name of tableNames(db)) if (name.endsWith(shadowSuffix)) db.exec(`DROP TABLE "${name}"`);
+  db.exec("DELETE FROM rebuilds");
 }
 
 /** Index names are the database's, not the table's, and outlive a rename: the token keeps old and new apart. */

@@ -8,6 +8,15 @@ import type { Projection } from "../../projections/shared/projection.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import { databaseSuffixes, truncateWal, pluck, sqliteCode } from "../event-log/index.js";
 import { makePrivate, makePrivateDirectory, withPrivateUmask } from "../files/private.js";
+import {
+  createBookkeeping,
+  definitionOf,
+  isDamage,
+  readCheckpoints,
+  requireBookkeeping,
+  type Checkpoint,
+} from "./bookkeeping.js";
+import { ReadModelView } from "./view.js";
 
 /** A rebuild in another process writes in short transactions; this is long enough to get in between. */
 const lockWaitMillis = 250;
@@ -17,14 +26,6 @@ const walPagesMax = 8_000;
 const forgetRetryMillis = 50;
 /** The file's `user_version` while there may be something in it that must be forgotten. */
 const holdsDeleted = 1;
-
-/** Up to which event a projection's rows tell the story. The hash tells which story. */
-export interface Checkpoint {
-  readonly version: number;
-  readonly position: number;
-  /** Hex. */
-  readonly hash: string;
-}
 
 export function readModelsFile(dataDirectory: string): string {
   return join(dataDirectory, "read-models.db");
@@ -48,7 +49,7 @@ export class ReadModelStore {
   private constructor(readonly db: Database.Database) {
     this.#saveCheckpoint = db.prepare(`
       INSERT INTO checkpoints VALUES (?, ?, ?, ?)
-      ON CONFLICT DO UPDATE SET version = excluded.version, position = excluded.position, hash = excluded.hash`);
+      ON CONFLICT DO UPDATE SET definition = excluded.definition, position = excluded.position, hash = excluded.hash`);
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#dataVersion = pluck(db, "PRAGMA data_version");
@@ -87,10 +88,10 @@ export class ReadModelStore {
   }
 
   /** Part of the transaction that is open, and written at its end: of many in a row only the last one counts. */
-  saveCheckpoint({ name, version }: Projection, position: number, hash: string): void {
-    const checkpoint = { version, position, hash };
-    this.#unsavedCheckpoints.set(name, checkpoint);
-    (this.#checkpoints ??= readCheckpoints(this.db)).set(name, checkpoint);
+  saveCheckpoint(projection: Projection, position: number, hash: string): void {
+    const checkpoint = { definition: definitionOf(projection), position, hash };
+    this.#unsavedCheckpoints.set(projection.name, checkpoint);
+    (this.#checkpoints ??= readCheckpoints(this.db)).set(projection.name, checkpoint);
   }
 
   /**
@@ -172,12 +173,9 @@ export class ReadModelStore {
     }
   }
 
-  /** The tables and checkpoints as they are now, whatever is written meanwhile. Whoever opens a view closes it. */
-  openView(): { readonly db: Database.Database; readonly checkpoints: ReadonlyMap<string, Checkpoint> } {
+  openView(): ReadModelView {
     this.commit();
-    const db = new Database(this.file, { readonly: true });
-    db.exec("BEGIN");
-    return { db, checkpoints: readCheckpoints(db) };
+    return ReadModelView.open(this.file);
   }
 
   close(): void {
@@ -211,8 +209,8 @@ export class ReadModelStore {
   }
 
   #end(): void {
-    for (const [name, { version, position, hash }] of this.#unsavedCheckpoints) {
-      this.#saveCheckpoint.run(name, version, position, hash);
+    for (const [name, { definition, position, hash }] of this.#unsavedCheckpoints) {
+      this.#saveCheckpoint.run(name, definition, position, hash);
     }
     this.#commit.run();
     this.#unsavedCheckpoints.clear();
@@ -239,17 +237,6 @@ export class ReadModelStore {
   }
 }
 
-function readCheckpoints(db: Database.Database): Map<string, Checkpoint> {
-  const rows = db.prepare("SELECT * FROM checkpoints").all() as (Checkpoint & { projection: string })[];
-  return new Map(rows.map(({ projection, ...checkpoint }) => [projection, checkpoint]));
-}
-
-/** Whether an error, or what it was caused by, says that the file is not what was written. */
-export function isDamage(error: unknown): boolean {
-  const code = sqliteCode(error);
-  return code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT");
-}
-
 /** Trouble that may be over in a moment: another process is writing, or the disk is full. */
 export function isPassing(error: unknown): boolean {
   const code = sqliteCode(error);
@@ -264,12 +251,8 @@ function openDatabase(file: string): Database.Database {
       db.pragma("synchronous = NORMAL"); // After a power cut it may be behind its log, but it is whole.
       db.pragma(`wal_autocheckpoint = ${walPagesMax}`);
       db.pragma("secure_delete = ON"); // What the owner had erased must not linger in a cache.
-      db.exec(`
-        CREATE TABLE IF NOT EXISTS checkpoints (
-          projection TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL
-        ) STRICT;
-        CREATE TABLE IF NOT EXISTS rebuilds (projection TEXT PRIMARY KEY, token TEXT NOT NULL) STRICT;
-      `);
+      createBookkeeping(db);
+      requireBookkeeping(db);
       return db;
     } catch (error) {
       db.close();

@@ -6,9 +6,10 @@ import type { Row, Table } from "../../read-models/shared/table.js";
 export type Naming = (table: Table) => string;
 
 export const served: Naming = (table) => table.name;
-export const shadow: Naming = (table) => `${table.name}__shadow`;
+export const shadowSuffix = "__shadow";
+export const shadow: Naming = (table) => table.name + shadowSuffix;
 
-/** Writes rows by prepared statements, one for each shape of change. */
+/** Writes rows of some tables, and of no others, by prepared statements, one for each shape of change. */
 export class TableWriter implements Write {
   readonly #inserts = new Map<Table, { readonly columns: readonly string[]; readonly statement: Statement }>();
   readonly #statements = new Map<string, Statement>();
@@ -16,6 +17,7 @@ export class TableWriter implements Write {
   constructor(
     private readonly db: Database,
     private readonly naming: Naming,
+    private readonly tables: readonly Table[],
   ) {}
 
   insert<T extends Table>(table: T, row: Row<T>): void {
@@ -23,7 +25,9 @@ export class TableWriter implements Write {
     if (inserting === undefined) {
       const columns = Object.keys(table.columns);
       const values = columns.map(() => "?").join(", ");
-      const statement = this.db.prepare(`INSERT INTO ${this.naming(table)} (${columns.join(", ")}) VALUES (${values})`);
+      const statement = this.db.prepare(
+        `INSERT INTO ${this.#nameOf(table)} (${columns.join(", ")}) VALUES (${values})`,
+      );
       this.#inserts.set(table, (inserting = { columns, statement }));
     }
     inserting.statement.run(...inserting.columns.map((column) => row[column]));
@@ -37,7 +41,7 @@ export class TableWriter implements Write {
     changes: Partial<Row<T>> = {},
   ): void {
     const changed = [`${column} = ${column} + ?`, ...Object.keys(changes).map((name) => `${name} = ?`)];
-    this.#run(`UPDATE ${this.naming(table)} SET ${changed.join(", ")} WHERE ${conditions(key)}`, [
+    this.#run(`UPDATE ${this.#nameOf(table)} SET ${changed.join(", ")} WHERE ${conditions(key)}`, [
       amount,
       ...valuesOf(changes),
       ...valuesOf(key),
@@ -46,7 +50,7 @@ export class TableWriter implements Write {
 
   update<T extends Table>(table: T, key: Partial<Row<T>>, changes: Partial<Row<T>>, only?: Between<T>): void {
     const changed = Object.keys(changes).map((column) => `${column} = ?`);
-    this.#run(`UPDATE ${this.naming(table)} SET ${changed.join(", ")} WHERE ${conditions(key, only)}`, [
+    this.#run(`UPDATE ${this.#nameOf(table)} SET ${changed.join(", ")} WHERE ${conditions(key, only)}`, [
       ...valuesOf(changes),
       ...valuesOf(key),
       ...bounds(only),
@@ -54,7 +58,12 @@ export class TableWriter implements Write {
   }
 
   delete<T extends Table>(table: T, key: Partial<Row<T>>, only?: Between<T>): void {
-    this.#run(`DELETE FROM ${this.naming(table)} WHERE ${conditions(key, only)}`, [...valuesOf(key), ...bounds(only)]);
+    this.#run(`DELETE FROM ${this.#nameOf(table)} WHERE ${conditions(key, only)}`, [...valuesOf(key), ...bounds(only)]);
+  }
+
+  #nameOf(table: Table): string {
+    if (!this.tables.includes(table)) throw new Error(`table "${table.name}" is not one of its own`);
+    return this.naming(table);
   }
 
   #run(sql: string, parameters: unknown[]): void {
@@ -76,7 +85,8 @@ function bounds(only: { readonly first: number; readonly last: number } | undefi
   return only === undefined ? [] : [only.first, only.last];
 }
 
+/** IS and not =, so that null is a value like others; SQLite uses the same indexes for it. */
 function conditions(key: object, only?: { readonly column: string }): string {
-  const equal = Object.keys(key).map((column) => `${column} = ?`);
+  const equal = Object.keys(key).map((column) => `${column} IS ?`);
   return [...equal, ...(only === undefined ? [] : [`${only.column} BETWEEN ? AND ?`])].join(" AND ");
 }

@@ -8,7 +8,10 @@ export interface Between<T extends Table> {
   readonly last: number;
 }
 
-/** Changes to a projection's own tables. All of one event's changes and its checkpoint are one transaction. */
+/**
+ * The pen of a handler: changes to the tables of its own projection, and no others. There is no way to read, and no
+ * "insert or update": delete, then insert. All of one event's changes and its checkpoint are one transaction.
+ */
 export interface Write {
   insert<T extends Table>(table: T, row: Row<T>): void;
   update<T extends Table>(table: T, key: Partial<Row<T>>, changes: Partial<Row<T>>, only?: Between<T>): void;
@@ -26,13 +29,13 @@ export interface Write {
 export type Handler<T extends EventType = EventType> = (event: RecordedEvent<T>, write: Write) => void;
 
 /**
- * Rows from events. It sees the event and its own rows, nothing else, so that a rebuild ends where living through it
+ * Rows from events. A handler gets the event and a pen, nothing else, so that a rebuild ends where living through it
  * ended. `event.payload` is null when the event was erased; what an erasure takes away is taken away when
  * `eventsErased` comes by.
  */
 export interface Projection {
   readonly name: string;
-  /** Count up when the same events shall make other rows: it is rebuilt at the next start. */
+  /** Count up when the same events shall make other rows; when a table changes, that is noticed without it. */
   readonly version: number;
   readonly tables: readonly Table[];
   readonly on: { readonly [T in EventType]?: Handler<T> };

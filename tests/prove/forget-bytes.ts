@@ -11,6 +11,7 @@ import { randomFrom, type Random } from "../support/random.js";
 import { dropTriggers } from "../support/raw-log.js";
 import type { Check, Proof } from "./proof.js";
 import { withDirectory } from "./scratch.js";
+import { spawnChild } from "./spawned.js";
 import { Tally } from "./tally.js";
 
 const threadId = "t";
@@ -23,7 +24,13 @@ interface Canary {
   readonly position: number;
 }
 
-/** One case is one text: said among others, erased, and looked for in every file, as it is and after a clean stop. */
+/** More than a rebuild does in one step, so that it can be killed after the first. */
+const others = 300;
+
+/**
+ * One case is one text: said among others, copied by a rebuild that was killed half way, erased, and looked for in
+ * every file, as it is and after a clean stop.
+ */
 export const forgetBytes: Proof = {
   name: "forget.bytes",
   promise: "forgotten is gone: not a byte of it is left in any file, and the chain still verifies",
@@ -47,6 +54,7 @@ async function searchIn(directory: string, n: number, erase: Erase, random: Rand
   const backend = await openBackend(directory);
   const canaries = await singAmongOthers(backend, n, random);
   const before = canariesIn(directory);
+  await killRebuild(backend, directory);
   const silent = canaries.find(({ text }) => !before.has(text));
   if (silent !== undefined) throw new Error(`${silent.text} is not even there before it is erased`);
   await erase(backend, canaries);
@@ -65,6 +73,16 @@ async function searchIn(directory: string, n: number, erase: Erase, random: Rand
   tally.case(isAccountedFor ? null : `the chain is broken at position ${problem.position}: ${problem.what}`);
 }
 
+/** What it has copied by then stays behind. */
+async function killRebuild({ store }: Backend, directory: string): Promise<void> {
+  const child = spawnChild("rebuild-child", { directory });
+  await child.said(1);
+  child.kill();
+  const { stderr } = await child.ended;
+  const shadow = store.db.prepare("SELECT name FROM sqlite_schema WHERE name = 'messages__shadow'").get();
+  if (shadow === undefined) throw new Error(`the rebuild that was killed left nothing behind: ${stderr}`);
+}
+
 /** Canaries of all sizes in every kind of event that is projected, the first of them at the very beginning. */
 async function singAmongOthers(backend: Backend, n: number, random: Random): Promise<Canary[]> {
   const canaries: Canary[] = [];
@@ -75,13 +93,15 @@ async function singAmongOthers(backend: Backend, n: number, random: Random): Pro
     const kind = random.pick([said, answered, titled, delta]);
     const [event] = await record(backend.log, appendOf(write(threadId, "any", kind(`${padding}${text}`))));
     canaries.push({ text, position: event!.position });
-    for (let others = random.below(4); others > 0; others--) {
+    for (let after = random.below(4); after > 0; after--) {
       await record(
         backend.log,
-        appendOf(write(threadId, "any", said("y".repeat(random.below(500)), `${index}-${others}`))),
+        appendOf(write(threadId, "any", said("y".repeat(random.below(500)), `${index}-${after}`))),
       );
     }
   }
+  const more = Array.from({ length: others }, (_, index) => said("z", `more-${index}`));
+  await record(backend.log, appendOf(write(threadId, "any", ...more)));
   backend.store.commit();
   return canaries;
 }

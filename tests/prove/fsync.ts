@@ -82,6 +82,7 @@ async function failOnce(
 ): Promise<string | null> {
   const directory = join(root, "data");
   const traceFile = join(root, "trace");
+  mkdirSync(directory); // Otherwise the first sync is that of the directory it is made in, which is not traced.
   const seed = random.below(2 ** 20);
   const orders: AppendOrders = { directory, variant, name: "f", seed, callers: 1, appendsPerCaller, waits: false };
   const wrapper = [...recorder(traceFile, ...injected), ...limits];

@@ -52,13 +52,15 @@ describe("pincer log", () => {
     expect(child.exitCode).toBe(0);
   });
 
-  test("text from outside cannot speak to the terminal", async () => {
-    await bench.log().append(appendTo("s", "t1", said("\u001b[2J\u202e")));
-    const { stdout } = await cli(bench.path, "log", "tail");
-    expect(stdout).toContain("\\u001b[2J");
-    expect(stdout).toContain("\\u202e");
-    expect(stdout).not.toMatch(/[^\P{C}\n]/u); // Nothing but what can be seen, and ends of lines.
-  });
+  test.each([[["log", "tail"]], [["log", "show", "1"]], [["--json", "log", "show", "1"]]])(
+    "text from outside cannot speak to the terminal: %j",
+    async (args) => {
+      await bench.log().append(appendTo("s", "t1", said("\u001b[2J\u009b\u202e")));
+      const { stdout } = await cli(bench.path, ...args);
+      expect(stdout).toContain(String.raw`\u001b[2J\u009b\u202e`);
+      expect(stdout).not.toMatch(/[^\P{C}\n]/u); // Nothing but what can be seen, and ends of lines.
+    },
+  );
 
   test("show prints one event with its place in the chain", async () => {
     const { stdout } = await cli(await shortHistory(), "--json", "log", "show", "2");
@@ -88,7 +90,8 @@ describe("pincer log", () => {
     const file = join(data, "export.jsonl");
     expect((await cli(data, "log", "export", "--out", file)).code).toBe(0);
     expect((await cli("/nonexistent", "log", "verify", "--file", file)).code).toBe(0);
-    expect((await cli(data, "log", "export", "--out", file)).code).toBe(1); // Never over an existing file.
+    const again = await cli(data, "log", "export", "--out", file);
+    expect([again.code, again.stderr]).toEqual([1, `pincer: ${file} exists already; an export never overwrites\n`]);
 
     writeFileSync(file, readFileSync(file, "utf8").replace('"stream":"message-one"', '"stream":"message-0ne"'));
     const changed = await cli(data, "log", "verify", "--file", file);

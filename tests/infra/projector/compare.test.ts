@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { asOf, compareWithRebuild, ReadModelStore } from "../../../infra/projector/index.js";
 import { projections } from "../../../projections/index.js";
+import { messagesProjection } from "../../../projections/threads/messages.js";
+import { threadsProjection } from "../../../projections/threads/threads.js";
 import { listMessages, listThreads } from "../../../read-models/threads/index.js";
 import { appendOf, noon, record, write } from "../../support/appends.js";
 import { quiet, type Backend } from "../../support/backend.js";
@@ -9,6 +11,7 @@ import { said, threadCreated, threadDeleted } from "../../support/facts.js";
 import { workbench } from "../../support/workbench.js";
 
 const bench = workbench();
+const both = [threadsProjection, messagesProjection];
 let backend: Backend;
 
 describe("a comparison with a rebuild", () => {
@@ -20,7 +23,7 @@ describe("a comparison with a rebuild", () => {
   });
 
   test("finds nothing where nobody meddled", async () => {
-    expect(await compareWithRebuild(backend.log, backend.store, projections)).toMatchObject([
+    expect(await compareWithRebuild(backend.log, backend.store, both)).toMatchObject([
       { projection: "threads", table: "threads", position: 4, rows: 1, differences: [] },
       { projection: "messages", table: "messages", position: 4, rows: 3, differences: [] },
     ]);
@@ -63,23 +66,22 @@ describe("a comparison with a rebuild", () => {
 
   test("compares projections that have not come equally far, each as far as it has come", async () => {
     backend.projector.close();
-    const [threads, messages] = projections;
     await say({ ...backend, readModels: { reached: async () => undefined } }, "t", "four");
     const { hash } = backend.log.head();
     backend.store.db.exec("UPDATE threads SET message_count = 4, position = 5");
     backend.store.transaction(() => {
-      backend.store.saveCheckpoint(threads!, 5, hash);
+      backend.store.saveCheckpoint(threadsProjection, 5, hash);
     });
-    expect(await compareWithRebuild(backend.log, backend.store, projections)).toMatchObject([
-      { projection: threads!.name, position: 5, differences: [] },
-      { projection: messages!.name, position: 4, differences: [] },
+    expect(await compareWithRebuild(backend.log, backend.store, both)).toMatchObject([
+      { projection: "threads", position: 5, differences: [] },
+      { projection: "messages", position: 4, differences: [] },
     ]);
   });
 
   test("stands still while the server goes on writing", async () => {
     const second = bench.closing(ReadModelStore.open(bench.path, quiet));
     const written: Promise<unknown>[] = [];
-    const comparisons = await compareWithRebuild(backend.log, second, projections, {
+    const comparisons = await compareWithRebuild(backend.log, second, both, {
       onProgress: () => written.push(say(backend, "t", "meanwhile")),
     });
     await Promise.all(written);
@@ -87,6 +89,12 @@ describe("a comparison with a rebuild", () => {
       { position: 4, differences: [] },
       { position: 4, differences: [] },
     ]);
+  });
+
+  test("is refused where a rebuild is due: there is nothing to compare with", async () => {
+    const newer = both.map((projection) => ({ ...projection, version: 2 }));
+    const refused = compareWithRebuild(backend.log, backend.store, newer);
+    await expect(refused).rejects.toThrow(`${backend.store.file}: threads, messages must be rebuilt first`);
   });
 
   test("can be stopped", async () => {

@@ -2,6 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import type { SqliteEventLog } from "../../../infra/event-log/index.js";
 import { rebuild, ReadModelStore } from "../../../infra/projector/index.js";
 import { projections } from "../../../projections/index.js";
+import { messagesProjection } from "../../../projections/threads/messages.js";
+import { threadsProjection } from "../../../projections/threads/threads.js";
 import { appendOf, record, write } from "../../support/appends.js";
 import { quiet, type Backend } from "../../support/backend.js";
 import { differences, forget, open, say, textsIn, threadsIn } from "../../support/conversation.js";
@@ -72,8 +74,7 @@ describe("a rebuild while appends go on", () => {
 
   test("of one projection leaves the others alone", async () => {
     const backend = await longTalk();
-    const [threads] = projections;
-    await rebuild(backend.log, backend.store, [threads!]);
+    await rebuild(backend.log, backend.store, [threadsProjection]);
     await say(backend, "t", "afterwards");
     expect(await threadsIn(backend)).toMatchObject([{ message_count: messages + 1 }]);
     expect(await differences(backend)).toEqual([]);
@@ -169,10 +170,9 @@ describe("a rebuild that does not finish", () => {
 
   test("is no obstacle to one of another projection", async () => {
     const backend = await longTalk();
-    const [threads, ofMessages] = projections;
     await Promise.all([
-      rebuild(backend.log, backend.store, [threads!]),
-      rebuild(backend.log, backend.store, [ofMessages!]),
+      rebuild(backend.log, backend.store, [threadsProjection]),
+      rebuild(backend.log, backend.store, [messagesProjection]),
     ]);
     expect(await differences(backend)).toEqual([]);
   });

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
+import Database from "better-sqlite3";
 import { cpSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { pino } from "pino";
 import { logFile } from "../../../infra/event-log/index.js";
 import { Projector, ReadModelStore, readModelsFile, staleProjections } from "../../../infra/projector/index.js";
 import { projections } from "../../../projections/index.js";
+import { messagesProjection } from "../../../projections/threads/messages.js";
 import type { Projection } from "../../../projections/shared/projection.js";
-import { recordMany } from "../../support/appends.js";
+import { appendOf, record, recordMany, write } from "../../support/appends.js";
 import { openBackend, openTestLog, quiet, type Backend } from "../../support/backend.js";
 import { differences, forget, open, remove, say, textsIn, threadsIn } from "../../support/conversation.js";
 import { delta } from "../../support/facts.js";
@@ -31,6 +33,10 @@ function watched(seen: number[], version = 1): Projection[] {
       },
     },
   }));
+}
+
+function positionsOf({ store }: Backend): number[] {
+  return [...store.checkpoints().values()].map(({ position }) => position);
 }
 
 describe("the read models", () => {
@@ -106,6 +112,24 @@ describe("a start", () => {
     expect(await differences(second)).toEqual([]);
   });
 
+  test("continues from the same place, however rarely a projection has something to do", async () => {
+    const backend = await bench.backend();
+    await talk(backend, "one", "two");
+    expect(new Set(positionsOf(backend))).toEqual(new Set([3]));
+    const piece = Array.from({ length: 1_000 }, () => delta("x"));
+    for (let n = 0; n < 10; n++) await record(backend.log, appendOf(write("d", "any", ...piece)));
+    expect(new Set(positionsOf(backend))).toEqual(new Set([10_003]));
+  });
+
+  test("saves where it has arrived, even if nothing was to be done", async () => {
+    const first = await bench.backend();
+    await talk(first, "one");
+    await recordMany(first.log, "d", [delta("nobody projects this")]);
+    expect(new Set(positionsOf(first))).toEqual(new Set([2]));
+    first.close();
+    expect(new Set(positionsOf(await bench.backend()))).toEqual(new Set([3]));
+  });
+
   test("catches up with what was written meanwhile", async () => {
     const first = await bench.backend();
     await talk(first, "one");
@@ -120,8 +144,9 @@ describe("a start", () => {
     const first = await bench.backend();
     await talk(first, "one", "two");
     const seen: number[] = [];
-    const [threads, messages] = watched(seen, 2);
-    const changed = [{ ...threads!, version: 1 }, messages!];
+    const changed = projections.map((projection) => {
+      return projection.name === "messages" ? watched(seen, 2).find(({ name }) => name === "messages")! : projection;
+    });
     const stale = staleProjections(first.log, first.store, changed);
     expect(stale.map(({ name }) => name)).toEqual(["messages"]);
     first.close();
@@ -132,6 +157,26 @@ describe("a start", () => {
     expect(await textsIn(third, "t")).toEqual(["one", "two"]);
     expect(seen).toEqual([2, 3]);
     expect(await differences(third, changed)).toEqual([]);
+  });
+
+  test("rebuilds a projection whose table is defined otherwise than before, without being told", async () => {
+    const first = await bench.backend();
+    await talk(first, "one");
+    const [messages] = messagesProjection.tables;
+    const changed = [{ ...messagesProjection, tables: [{ ...messages!, indexes: [["thread_id"]] }] }];
+    expect(staleProjections(first.log, first.store, [messagesProjection])).toEqual([]);
+    expect(staleProjections(first.log, first.store, changed)).toEqual(changed);
+  });
+
+  test("rebuilds a projection whose table is not there", async () => {
+    const first = await bench.backend();
+    await talk(first, "one");
+    first.store.commit();
+    first.store.db.exec("DROP TABLE messages");
+    first.close();
+    const second = await bench.backend();
+    expect(await textsIn(second, "t")).toEqual(["one"]);
+    expect(await differences(second)).toEqual([]);
   });
 
   test("rebuilds everything when the file is gone", async () => {
@@ -148,11 +193,16 @@ describe("a start", () => {
     ["is not a database", "Dear diary, today I met a projector. ".repeat(200)],
     ["is too short to be one", "Dear diary"],
     ["begins like one and goes on otherwise", `SQLite format 3\0${"x".repeat(8_000)}`],
+    ["is somebody else's", "CREATE TABLE checkpoints (whatever TEXT)"],
+    ["is of a version with another bookkeeping", "CREATE TABLE rebuilds (projection TEXT)"],
+    ["holds something else altogether", "CREATE TABLE recipes (cake TEXT)"],
   ])("rebuilds everything, with a warning, when the file %s", async (_what, content) => {
     const first = await bench.backend();
     await talk(first, "one");
     first.close();
-    writeFileSync(readModelsFile(bench.path), content);
+    rmSync(readModelsFile(bench.path));
+    if (content.startsWith("CREATE")) new Database(readModelsFile(bench.path)).exec(content).close();
+    else writeFileSync(readModelsFile(bench.path), content);
     const warnings: string[] = [];
     const logger = pino({ level: "warn" }, { write: (line: string) => void warnings.push(line) });
     const log = bench.log();
