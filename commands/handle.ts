@@ -12,6 +12,7 @@ import type {
   EventLog,
   Provenance,
   ReadModels,
+  SecretChanges,
   StreamWrite,
   VersionConflict,
 } from "./ports/index.js";
@@ -31,6 +32,8 @@ interface Proposal {
   readonly threadId: string | null;
   readonly provenance: Provenance;
   readonly decision: Decision;
+  /** What to keep and to forget with it. */
+  readonly secrets?: SecretChanges;
 }
 
 /** Reads a stream and folds it into a state. Whatever was loaded must not have changed when the facts are recorded. */
@@ -71,6 +74,7 @@ export async function handle({ log, readModels }: Handling, command: Command): P
       occurredAt: command.at,
       writes: writesOf(proposal, decision.facts, versions),
       ...(command.key && { command: command.key }),
+      ...(proposal.secrets && { secrets: proposal.secrets }),
     });
     if (result.outcome !== "version_conflict") return answer(result, readModels);
   }

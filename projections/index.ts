@@ -1,6 +1,23 @@
+import {
+  authTokensProjection,
+  devicesProjection,
+  pairingAttemptsProjection,
+  pairingCodesProjection,
+} from "./devices/index.js";
+import { agentMemoryProjection } from "./memory/agent-memory.js";
+import { heartbeatConfigProjection } from "./schedules/heartbeat-config.js";
 import type { Projection } from "./shared/projection.js";
 import { messagesProjection } from "./threads/messages.js";
 import { threadsProjection } from "./threads/threads.js";
 
 /** Every projection, in the order in which they are applied. A new one is added here. */
-export const projections: readonly Projection[] = [threadsProjection, messagesProjection];
+export const projections: readonly Projection[] = [
+  threadsProjection,
+  messagesProjection,
+  devicesProjection,
+  authTokensProjection,
+  pairingCodesProjection,
+  pairingAttemptsProjection,
+  agentMemoryProjection,
+  heartbeatConfigProjection,
+];

@@ -34,10 +34,18 @@ export interface CommandKey {
   readonly asked: JsonValue;
 }
 
+/** What must not be in the log, because it could never be taken back: hashes of tokens, keys. By id; events carry that. */
+export interface SecretChanges {
+  readonly keep: readonly { readonly id: string; readonly value: Uint8Array }[];
+  readonly forget: readonly string[];
+}
+
 export interface Append {
   readonly occurredAt: Instant;
   readonly writes: readonly StreamWrite[];
   readonly command?: CommandKey;
+  /** Kept and forgotten in the same transaction. A repeated command changes none. */
+  readonly secrets?: SecretChanges;
 }
 
 export interface Appended {
@@ -74,4 +82,9 @@ export interface EventLog {
 
   /** Events of one stream with a version above `afterVersion`, in order, at most `limit`. */
   readStream(stream: string, afterVersion: number, limit: number): readonly RecordedEvent[];
+}
+
+export interface Secrets {
+  /** null if there is none, or it was forgotten. */
+  secret(id: string): Uint8Array | null;
 }

@@ -1,3 +1,4 @@
+export type { Clock } from "./clock.js";
 export type {
   Append,
   Appended,
@@ -8,6 +9,8 @@ export type {
   ExpectedVersion,
   JsonValue,
   Provenance,
+  SecretChanges,
+  Secrets,
   StreamWrite,
   VersionConflict,
 } from "./event-log.js";

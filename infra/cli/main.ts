@@ -2,10 +2,13 @@ import { Command, CommanderError } from "commander";
 import { ConfigError, readConfig } from "../config/config.js";
 import { listAt, listsAt, type ListOptions } from "./at.js";
 import type { CliContext } from "./context.js";
+import { devicesList, devicesRevoke } from "./devices.js";
 import { exitCodes, UsageError } from "./exit.js";
 import { logExport, logShow, logStats, logTail, logVerify, type TailOptions, type VerifyOptions } from "./log.js";
 import { createOutput } from "./output.js";
+import { pair } from "./pair.js";
 import { projectionsList, projectionsRebuild, projectionsVerify } from "./projections.js";
+import { rpc } from "./rpc.js";
 import { runServer } from "./serve.js";
 
 const stopping = new AbortController();
@@ -28,6 +31,27 @@ function createProgram(): Command {
     };
 
   program.command("serve").description("run the server").action(run(runServer));
+
+  program
+    .command("pair")
+    .description("make a code with which a device can be paired")
+    .action(run((context) => pair(context)));
+  const devices = program.command("devices").description("who may speak to the server");
+  devices
+    .command("list")
+    .description("every device, the latest first")
+    .action(run((context) => devicesList(context)));
+  devices
+    .command("revoke")
+    .argument("<id>")
+    .description("let a device in no more, and end its streams")
+    .action(run((context, id: string) => devicesRevoke(context, id)));
+  program
+    .command("rpc")
+    .argument("<service/method>", "such as ThreadsService/ListThreads")
+    .argument("[json]", "the request; - reads it from standard input", "{}")
+    .description("call the server that is running, as its operator")
+    .action(run((context, method: string, request: string) => rpc(context, method, request)));
 
   const log = program.command("log").description("read and check the event log");
   log

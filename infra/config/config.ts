@@ -19,12 +19,24 @@ const httpAddress = z.string().transform((text, context): HttpAddress => {
 const environment = z.object({
   PINCER_DATA_DIR: z.string().min(1).default("data"),
   PINCER_HTTP_ADDR: httpAddress.default({ host: "127.0.0.1", port: 8443 }),
+  PINCER_TLS_CERT: z.string().min(1).optional(),
+  PINCER_TLS_KEY: z.string().min(1).optional(),
+  PINCER_PLAIN_HTTP: z.enum(["0", "1"]).default("0"),
+  PINCER_PUBLIC_URL: z.url().optional(),
+  PINCER_MAX_ACTIVE_DEVICES: z.coerce.number().int().min(1).max(100).default(1),
   PINCER_LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
 export interface Config {
   readonly dataDirectory: string;
   readonly httpAddress: HttpAddress;
+  /** A certificate of the owner's; without one the server makes its own. */
+  readonly tlsFiles: { readonly certFile: string; readonly keyFile: string } | null;
+  /** Without TLS, on this machine only. */
+  readonly isPlain: boolean;
+  /** Where devices find the server, if that is not where it listens. */
+  readonly publicUrl: string | null;
+  readonly activeDevicesMax: number;
   readonly logLevel: string;
 }
 
@@ -32,11 +44,22 @@ export interface Config {
 export function readConfig(variables: NodeJS.ProcessEnv): Config {
   const parsed = environment.safeParse(variables);
   if (!parsed.success) throw new ConfigError(z.prettifyError(parsed.error));
+  const { data } = parsed;
   return {
-    dataDirectory: parsed.data.PINCER_DATA_DIR,
-    httpAddress: parsed.data.PINCER_HTTP_ADDR,
-    logLevel: parsed.data.PINCER_LOG_LEVEL,
+    dataDirectory: data.PINCER_DATA_DIR,
+    httpAddress: data.PINCER_HTTP_ADDR,
+    tlsFiles: tlsFilesOf(data.PINCER_TLS_CERT, data.PINCER_TLS_KEY),
+    isPlain: data.PINCER_PLAIN_HTTP === "1",
+    publicUrl: data.PINCER_PUBLIC_URL ?? null,
+    activeDevicesMax: data.PINCER_MAX_ACTIVE_DEVICES,
+    logLevel: data.PINCER_LOG_LEVEL,
   };
+}
+
+function tlsFilesOf(certFile: string | undefined, keyFile: string | undefined): Config["tlsFiles"] {
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  if (certFile === undefined && keyFile === undefined) return null;
+  throw new ConfigError("PINCER_TLS_CERT and PINCER_TLS_KEY belong together: set both or neither");
 }
 
 /** Somebody set something that cannot be meant. */

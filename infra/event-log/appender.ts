@@ -42,6 +42,8 @@ export class Appender {
   readonly #savepoint: Statement;
   readonly #release: Statement;
   readonly #rollback: Statement;
+  readonly #keepSecret: Statement;
+  readonly #forgetSecret: Statement;
   #recorded: RecordedEvent[] = [];
 
   constructor(
@@ -57,6 +59,8 @@ export class Appender {
     this.#savepoint = db.prepare("SAVEPOINT append");
     this.#release = db.prepare("RELEASE append");
     this.#rollback = db.prepare("ROLLBACK TO append");
+    this.#keepSecret = db.prepare("INSERT OR REPLACE INTO secrets (id, value) VALUES (?, ?)");
+    this.#forgetSecret = db.prepare("DELETE FROM secrets WHERE id = ?");
   }
 
   /** Everything that was recorded since this was asked the last time. */
@@ -77,7 +81,7 @@ export class Appender {
 
   #appendAlone(append: Append): AppendResult | Impossible {
     const recordedBefore = this.#recorded.length;
-    const needsSavepoint = eventsOf(append) > 1;
+    const needsSavepoint = eventsOf(append) > 1 || append.secrets !== undefined;
     if (needsSavepoint) this.#savepoint.run();
     try {
       return this.append(append);
@@ -127,6 +131,8 @@ export class Appender {
         key = null; // Only a command's first event carries its key.
       }
     }
+    for (const { id, value } of append.secrets?.keep ?? []) this.#keepSecret.run(id, value);
+    for (const id of append.secrets?.forget ?? []) this.#forgetSecret.run(id);
     return { outcome: "appended", events, repeated: false };
   }
 

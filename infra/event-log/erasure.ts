@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { Provenance } from "../../commands/ports/index.js";
-import type { Instant, RecordedEvent } from "../../domain/shared/index.js";
+import type { EventType, Instant, RecordedEvent } from "../../domain/shared/index.js";
 import type { Appender } from "./appender.js";
 
 export const erasedRangesMax = 1_000;
@@ -13,6 +13,21 @@ export interface Erasure {
   readonly provenance: Provenance;
 }
 
+/**
+ * Who may speak to us, and what was erased, must stay known: without the event that revoked it, a device would be back.
+ * None of these says more than ids, times, and what a device is called.
+ */
+const keptTypes: readonly EventType[] = [
+  "eventsErased",
+  "pairingCodeCreated",
+  "devicePaired",
+  "deviceRevoked",
+  "deviceSeen",
+  "tokenIssued",
+  "tokenRevoked",
+];
+const erasable = `event IS NOT NULL AND type NOT IN (${keptTypes.map((type) => `'${type}'`).join(", ")})`;
+
 /** The stream of events about the log itself. */
 const logStream = "log";
 
@@ -23,11 +38,10 @@ export function eraseEvents(db: Database, appender: Appender, erasure: Erasure):
     throw new RangeError(`at most ${erasedRangesMax} ranges at once, not ${ranges.length}`);
   const count = db.prepare<[number, number], { thread_id: string | null; type: string; count: number }>(
     `SELECT thread_id, type, count(*) AS count FROM events
-     WHERE position BETWEEN ? AND ? AND event IS NOT NULL AND type <> 'eventsErased' GROUP BY thread_id, type`,
+     WHERE position BETWEEN ? AND ? AND ${erasable} GROUP BY thread_id, type`,
   );
   const erase = db.prepare(
-    `UPDATE events SET event = NULL, salt = NULL
-     WHERE position BETWEEN ? AND ? AND event IS NOT NULL AND type <> 'eventsErased'`,
+    `UPDATE events SET event = NULL, salt = NULL WHERE position BETWEEN ? AND ? AND ${erasable}`,
   );
   const head = db.prepare("SELECT ifnull(max(position), 0) FROM events").pluck().get() as number;
   const erased = ranges.map((range) => {

@@ -7,6 +7,7 @@ import type {
   CommandKey,
   EventLog,
 } from "../../commands/ports/index.js";
+import { Subject, type Observable } from "rxjs";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import { Appender, eventsOf } from "./appender.js";
 import type { Entropy } from "./entropy.js";
@@ -24,6 +25,12 @@ const busyRetryMillis = 5;
 const walPagesMax = 1_000;
 const walLookEvents = 50;
 
+/** One transaction that is durable: how many appends shared it, and how long each has waited for it. */
+export interface Commit {
+  readonly events: number;
+  readonly waitedMillis: readonly number[];
+}
+
 interface Pending {
   readonly append: Append;
   readonly since: number;
@@ -38,6 +45,7 @@ export class SqliteEventLog extends LogReader implements EventLog {
   readonly #begin: Statement;
   readonly #end: Statement;
   readonly #walPages: Statement<[], { log: number }>;
+  readonly #committed = new Subject<Commit>();
   #flushPlanned = false;
   /** What the commit that is being announced has recorded. */
   #fresh: readonly RecordedEvent[] = [];
@@ -50,6 +58,11 @@ export class SqliteEventLog extends LogReader implements EventLog {
     this.#end = db.prepare("COMMIT");
     this.#walPages = db.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#appender = new Appender(db, this.heads, entropy);
+  }
+
+  /** Emits after each transaction. */
+  get committed(): Observable<Commit> {
+    return this.#committed;
   }
 
   append(append: Append): Promise<AppendResult> {
@@ -126,6 +139,7 @@ export class SqliteEventLog extends LogReader implements EventLog {
         this.#planFlush(busyRetryMillis);
         return;
       }
+      this.#tell(group);
       for (const [index, { resolve, reject }] of group.entries()) {
         const result = results[index];
         if (result?.outcome === "impossible") reject(result.error);
@@ -135,6 +149,15 @@ export class SqliteEventLog extends LogReader implements EventLog {
       for (const { reject } of group) reject(error);
     }
     if (this.#queue.length > 0) this.#planFlush();
+  }
+
+  #tell(group: readonly Pending[]): void {
+    if (!this.#committed.observed) return;
+    const now = performance.now();
+    this.#committed.next({
+      events: group.reduce((sum, { append }) => sum + eventsOf(append), 0),
+      waitedMillis: group.map(({ since }) => now - since),
+    });
   }
 
   #takeGroup(): Pending[] {

@@ -1,7 +1,8 @@
 export { systemEntropy } from "./entropy.js";
 export { LogError, sqliteCode } from "./errors.js";
-export { SqliteEventLog } from "./event-log.js";
+export { SqliteEventLog, type Commit } from "./event-log.js";
 export { exportLog, verifyExport } from "./export.js";
+export { Growth } from "./growth.js";
 export type { Head } from "./heads.js";
 export { LogReader } from "./log-reader.js";
 export { databaseSuffixes, logFile, openLog, openLogReader } from "./open.js";
@@ -11,3 +12,4 @@ export { replay, tail, type Cursor } from "./tail.js";
 export type { Verdict } from "./verifier.js";
 export { verifyLog } from "./verify.js";
 export { truncateWal } from "./wal.js";
+export type { WireEvent } from "./wire-reader.js";

@@ -1,5 +1,6 @@
 import type { Database, Statement } from "better-sqlite3";
 import { Subject, type Observable } from "rxjs";
+import type { Secrets } from "../../commands/ports/index.js";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import { genesisHash, toHex, type ChainRow } from "./chain.js";
 import { selectChain, toChainRow, type ChainColumns } from "./chain-rows.js";
@@ -7,6 +8,7 @@ import { toLogError } from "./errors.js";
 import { Heads, requireSafe, type Head } from "./heads.js";
 import { pluck } from "./pluck.js";
 import { decode, type StoredEvent } from "./record.js";
+import { WireReader } from "./wire-reader.js";
 
 export const pageEventsMax = 500;
 /** How far one page may look for the types it wants; a search through nothing but others must end, too. */
@@ -41,9 +43,11 @@ export interface LogStats {
  * A log, open for reading. It reads in pages, by key, and never holds an iterator across an await: that would keep
  * the connection busy, and the WAL could not be checkpointed.
  */
-export class LogReader {
+export class LogReader implements Secrets {
   protected readonly heads: Heads;
   protected readonly growth = new Subject<number>();
+  /** For streams. */
+  readonly wire: WireReader;
   readonly #all: Statement<[number, number], StoredEvent>;
   readonly #chain: Statement<[number, number], ChainColumns>;
   readonly #endOfChain: Statement<[number], ChainColumns>;
@@ -53,11 +57,15 @@ export class LogReader {
   readonly #dataVersion: Statement<[], number>;
   readonly #poll: NodeJS.Timeout;
   readonly #hash: Statement<[number], Uint8Array>;
+  readonly #firstReadable: Statement<[string, number], number | null>;
+  readonly #firstEventId: Statement<[], string>;
+  readonly #secret: Statement<[string], Uint8Array>;
   #seenDataVersion: number | undefined;
   #announced = 0;
 
   constructor(protected readonly db: Database) {
     this.heads = new Heads(db);
+    this.wire = new WireReader(db);
     this.#all = db.prepare("SELECT * FROM events WHERE position > ? ORDER BY position LIMIT ?");
     this.#chain = db
       .prepare<[number, number], ChainColumns>(`${selectChain} WHERE position > ? ORDER BY position LIMIT ?`)
@@ -68,6 +76,12 @@ export class LogReader {
     this.#firstAfter = pluck(db, "SELECT min(position) FROM events WHERE occurred_at > ?");
     this.#dataVersion = pluck(db, "PRAGMA data_version");
     this.#hash = pluck(db, "SELECT hash FROM events WHERE position = ?");
+    this.#firstReadable = pluck(
+      db,
+      `SELECT min(sequence) FROM events WHERE thread_id = ? AND sequence > ? AND event IS NOT NULL`,
+    );
+    this.#firstEventId = pluck(db, "SELECT event_id FROM events WHERE position = 1");
+    this.#secret = pluck(db, "SELECT value FROM secrets WHERE id = ?");
     this.#poll = setInterval(() => {
       this.noticeForeignCommits();
     }, foreignPollMillis).unref();
@@ -92,11 +106,36 @@ export class LogReader {
     return this.heads.log();
   }
 
+  /** The sequence of a thread's last event; 0 if there is none. */
+  threadHead(threadId: string): number {
+    this.forgetIfForeign();
+    return this.heads.threadSequence(threadId);
+  }
+
+  /**
+   * The first sequence of a thread after which everything can be read from `afterSequence` on: what lies before was
+   * erased, or never was, because the log was restored from an older copy. One more than the last if nothing is left.
+   */
+  firstReadable(threadId: string, afterSequence: number): number {
+    const head = this.threadHead(threadId);
+    const from = afterSequence > head ? 0 : afterSequence;
+    return this.#firstReadable.get(threadId, from) ?? head + 1;
+  }
+
+  /** Tells one log from another: the id of its first event; empty as long as it is. */
+  epoch(): string {
+    return this.#firstEventId.get() ?? "";
+  }
+
   /** The hash of the event at a position, in hex; null if there is none. */
   hashAt(position: number): string | null {
     if (position === 0) return genesisHash;
     const hash = this.#hash.get(position);
     return hash === undefined ? null : toHex(hash);
+  }
+
+  secret(id: string): Uint8Array | null {
+    return this.#secret.get(id) ?? null;
   }
 
   /** Stored events with a position above `afterPosition`, in order. */

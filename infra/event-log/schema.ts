@@ -55,6 +55,7 @@ export const migrations: readonly Migration[] = [
             OLD.command_digest, OLD.command_events, OLD.occurred_at, OLD.digest, OLD.hash)
       BEGIN SELECT RAISE(ABORT, 'events are immutable; they can only be erased'); END;
     `),
+  (db) => db.exec("CREATE TABLE secrets (id TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID"),
 ];
 
 /** Refuses a file that is not ours or newer than this code. Writes nothing. */
@@ -71,6 +72,9 @@ export function checkSchema(db: Database, known: readonly Migration[] = migratio
   const tables = db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get() as number;
   const ours = db.pragma("application_id", { simple: true }) === applicationId;
   if (tables > 0 && !ours) throw new LogError("foreign", db.name, null, "this database is not a Pincer log");
+  if (version > 0 && known === migrations && !hasEvents(db)) {
+    throw new LogError("broken", db.name, null, "it says that it is a log, and has no table of events");
+  }
 }
 
 /** Brings the schema up to date; each step and its version number are one transaction. */
@@ -85,6 +89,10 @@ export function migrate(db: Database, known: readonly Migration[] = migrations):
       db.pragma(`user_version = ${index + 1}`);
     }).immediate();
   }
+}
+
+function hasEvents(db: Database): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'events'").get() !== undefined;
 }
 
 function schemaVersion(db: Database): number {

@@ -33,7 +33,8 @@ export function makePrivate(file: string): void {
   if (isOurs && (mode & others) !== 0) chmodSync(file, mode & ownersOnly);
 }
 
-function syncDirectory(directory: string): void {
+/** Makes that names made or changed in a directory survive a power cut. */
+export function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, "r");
   try {
     fsyncSync(descriptor);

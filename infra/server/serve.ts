@@ -1,33 +1,66 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { Logger } from "pino";
 import { firstValueFrom } from "rxjs";
+import type { Clock } from "../../commands/ports/index.js";
 import { projections } from "../../projections/index.js";
-import type { Config, HttpAddress } from "../config/config.js";
-import { openLog, systemEntropy } from "../event-log/index.js";
+import { hasActiveDevices } from "../../read-models/devices/index.js";
+import type { Config } from "../config/config.js";
+import { openLog, systemEntropy, type SqliteEventLog } from "../event-log/index.js";
+import { systemClock } from "../ports/system-clock.js";
 import { systemIds } from "../ports/system-ids.js";
 import { isDamage, Projector, ReadModelStore } from "../projector/index.js";
-import { createHealthServer, type Readiness } from "./health.js";
+import type { Request, Response } from "../rpc/api.js";
+import { byOperator } from "../rpc/caller.js";
+import { startServices, type Services } from "../rpc/services.js";
+import { loadCertificate, type Certificate } from "./certificate.js";
+import { defaultLimits } from "./limits.js";
+import { listenPlain, listenSocket, listenTls, type Listener } from "./listeners.js";
+import { Metrics } from "./metrics.js";
+import { answerOperations, type Readiness } from "./operations.js";
+
+/** How long calls in flight may take to finish once the server is told to stop. */
+const stopMillisMax = 5_000;
 
 /** A running backend. */
 export interface Running {
   /** Where it listens; the port is the one it got, if it asked for any. */
   readonly url: string;
+  /** For whoever works beside it in the same process: what is appended here is heard of at once. */
+  readonly log: SqliteEventLog;
+  /** Of the certificate; empty without TLS. */
+  readonly fingerprint: string;
+  /** Resolves when every call is answered; rejects if it never comes to that. */
+  readonly ready: Promise<void>;
+  /** A pairing code, if there is no device yet that could ask for one. */
+  firstPairingCode(): Promise<string | null>;
   /** Resolves after `stop`; rejects with the reason when it cannot go on. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
+export function socketFile(dataDirectory: string): string {
+  return join(dataDirectory, "pincer.sock");
+}
+
 /** Opens the log, says that it is alive, and brings the read models up to date: then it is ready. */
-export async function serve({ dataDirectory, httpAddress }: Config, logger: Logger): Promise<Running> {
+export async function serve(config: Config, logger: Logger, clock: Clock = systemClock): Promise<Running> {
+  const { dataDirectory, publicUrl, activeDevicesMax } = config;
   const log = openLog(dataDirectory, systemEntropy(systemIds));
   const store = ReadModelStore.open(dataDirectory, logger);
   const projector = new Projector(log, store, projections, logger);
+  const metrics = new Metrics();
   const readiness: Readiness = { isReady: false, position: 0, head: log.head().position };
-  const server = createHealthServer(readiness);
   const stopping = new AbortController();
+  let services: Services | null = null;
 
+  const handle = (isOperator: boolean) => (request: Request, response: Response) => {
+    if (services?.handle(request, response, isOperator) === true) return;
+    const isRpc = request.method === "POST" && services === null;
+    if (isRpc)
+      response.writeHead(503).end(); // Connect's clients read that as "unavailable", and come again.
+    else answerOperations(request, response, readiness, metrics).catch(() => response.end());
+  };
   const closeFiles = (error?: unknown) => {
     projector.close();
     if (isDamage(error)) store.closeAndDiscard();
@@ -35,25 +68,50 @@ export async function serve({ dataDirectory, httpAddress }: Config, logger: Logg
     log.close();
   };
 
-  const url = await listen(server, httpAddress).catch((error: unknown) => {
+  const { network, socket, fingerprint } = await listen(config, handle, clock, logger).catch((error: unknown) => {
     closeFiles();
     throw error;
   });
-  logger.info({ url, dataDirectory, events: readiness.head }, "listening");
+  const { url } = network;
+  logger.info({ url, fingerprint, dataDirectory, events: readiness.head }, "listening");
 
-  const run = async () => {
+  const start = async () => {
     await projector.start({
       signal: stopping.signal,
       onProgress: (position, head) => Object.assign(readiness, { position, head }),
     });
+    const foundation = { log, readModels: projector, query: store.query, ids: systemIds, clock };
+    const whereabouts = { serverUrl: publicUrl ?? url, certificateFingerprint: fingerprint };
+    const started = startServices(foundation, { activeDevicesMax, whereabouts, observer: metrics, logger });
+    log.committed.subscribe((commit) => {
+      metrics.committed(commit);
+    });
+    metrics.watch({
+      openStreams: () => started.streams.size,
+      replayLag: () => started.streams.behindMax,
+      projectionLag: () => log.head().position - projector.position,
+      logFile: log.file,
+    });
+    services = started;
     readiness.isReady = true;
     logger.info({ events: log.head().position }, "ready");
+    return started;
+  };
+  const starting = start();
+
+  const run = async () => {
+    await starting;
     await Promise.race([aborted(stopping.signal), firstValueFrom(projector.stopped)]);
+  };
+  const closeDoors = async () => {
+    services?.stop();
+    await Promise.all([network.close(stopMillisMax), socket.close(stopMillisMax)]);
   };
   const ended = run()
     .catch((error: unknown) => {
       if (!stopping.signal.aborted) throw error;
     })
+    .finally(closeDoors)
     .then(
       () => {
         closeFiles();
@@ -62,11 +120,18 @@ export async function serve({ dataDirectory, httpAddress }: Config, logger: Logg
         closeFiles(error);
         throw error;
       },
-    )
-    .finally(() => closeServer(server));
+    );
 
   return {
     url,
+    log,
+    fingerprint,
+    ready: starting.then(() => undefined),
+    firstPairingCode: async () => {
+      const { pairing } = await starting;
+      if (await hasActiveDevices(store.query)) return null;
+      return (await pairing.createCode(byOperator)).code;
+    },
     ended,
     stop: async () => {
       stopping.abort();
@@ -75,18 +140,26 @@ export async function serve({ dataDirectory, httpAddress }: Config, logger: Logg
   };
 }
 
-async function listen(server: Server, { host, port }: HttpAddress): Promise<string> {
-  server.listen(port, host);
-  await once(server, "listening");
-  const bound = server.address() as AddressInfo;
-  return `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = once(server, "close");
-  server.close();
-  server.closeAllConnections();
-  await closed;
+/** On the network, and on a socket for whoever is on this machine and may read the data. */
+async function listen(
+  { dataDirectory, httpAddress, tlsFiles, isPlain }: Config,
+  handle: (isOperator: boolean) => (request: Request, response: Response) => void,
+  clock: Clock,
+  logger: Logger,
+): Promise<{ network: Listener; socket: Listener; fingerprint: string }> {
+  const limits = defaultLimits;
+  const outside = { handler: handle(false), limits, logger };
+  const socket = await listenSocket(socketFile(dataDirectory), { handler: handle(true), limits, logger });
+  try {
+    if (isPlain) return { network: await listenPlain(httpAddress, outside), socket, fingerprint: "" };
+    const source = { dataDirectory, files: tlsFiles, host: httpAddress.host };
+    const certificate: Certificate = await loadCertificate(source, clock, logger);
+    const network = await listenTls(httpAddress, certificate, outside);
+    return { network, socket, fingerprint: certificate.fingerprint };
+  } catch (error) {
+    await socket.close(0);
+    throw error;
+  }
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -1,9 +1,7 @@
 import type { LoggedEvent } from "../../domain/shared/index.js";
 import { threads } from "../../read-models/threads/index.js";
+import { owner } from "../shared/owner.js";
 import type { Projection, Write } from "../shared/projection.js";
-
-/** One owner, one instance. */
-const owner = "owner";
 
 export const threadsProjection: Projection = {
   name: "threads",

@@ -1,2 +1,2 @@
-export { listMessages, messages, type MessageRow } from "./messages.js";
-export { listThreads, threads, type ThreadRow } from "./threads.js";
+export { listLatestMessages, listMessages, messages, type MessageRow } from "./messages.js";
+export { hasThread, listThreads, threads, type ThreadRow } from "./threads.js";

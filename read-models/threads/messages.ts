@@ -34,3 +34,18 @@ export function listMessages(
     .limit(page.limit)
     .execute();
 }
+
+/** The last messages of a thread, oldest first. */
+export async function listLatestMessages(
+  db: Kysely<ReadModelTables>,
+  page: { readonly threadId: string; readonly limit: number },
+): Promise<MessageRow[]> {
+  const latestFirst = await db
+    .selectFrom("messages")
+    .selectAll()
+    .where("thread_id", "=", page.threadId)
+    .orderBy("position", "desc")
+    .limit(page.limit)
+    .execute();
+  return latestFirst.reverse();
+}

@@ -33,3 +33,8 @@ export function listThreads(
     .limit(page.limit)
     .execute();
 }
+
+export async function hasThread(db: Kysely<ReadModelTables>, threadId: string): Promise<boolean> {
+  const row = await db.selectFrom("threads").select("thread_id").where("thread_id", "=", threadId).executeTakeFirst();
+  return row !== undefined;
+}

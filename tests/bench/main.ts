@@ -4,10 +4,17 @@ import { emmettBenchmarks } from "./emmett.js";
 import { longLogBenchmarks } from "./long-log.js";
 import { isKept } from "./measure.js";
 import { processBenchmarks } from "./processes.js";
+import { rpcBenchmarks } from "./rpc.js";
 import { tableHead, toJsonLine, toTableLine, type Result } from "./report.js";
 import { fullSizes, Setting, smallSizes, tell, type Benchmark } from "./setting.js";
 
-const benchmarks = [...appendBenchmarks, ...emmettBenchmarks, ...longLogBenchmarks, ...processBenchmarks];
+const benchmarks = [
+  ...appendBenchmarks,
+  ...emmettBenchmarks,
+  ...longLogBenchmarks,
+  ...processBenchmarks,
+  ...rpcBenchmarks,
+];
 
 interface Options {
   readonly json?: true;

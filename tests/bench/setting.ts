@@ -23,6 +23,12 @@ export interface Sizes {
   readonly batchAppends: number;
   /** Of the log that is rebuilt, verified, replayed and started with. */
   readonly logEvents: number;
+  readonly replayEvents: number;
+  /** Of small questions, and of events that are waited for one by one. */
+  readonly calls: number;
+  readonly pings: number;
+  readonly watchedThreads: number;
+  readonly appendsPerThread: number;
 }
 
 export const fullSizes: Sizes = {
@@ -34,6 +40,11 @@ export const fullSizes: Sizes = {
   emmettAppends: 200,
   batchAppends: 40,
   logEvents: 1_000_000,
+  replayEvents: 50_000,
+  calls: 4_000,
+  pings: 300,
+  watchedThreads: 100,
+  appendsPerThread: 10,
 };
 export const smallSizes: Sizes = {
   rounds: 5,
@@ -44,6 +55,11 @@ export const smallSizes: Sizes = {
   emmettAppends: 10,
   batchAppends: 2,
   logEvents: 4_000,
+  replayEvents: 1_000,
+  calls: 50,
+  pings: 5,
+  watchedThreads: 2,
+  appendsPerThread: 2,
 };
 
 /** This file is in dist/tests/bench when it runs. */

@@ -1,4 +1,5 @@
-import type { Append, ExpectedVersion } from "../../commands/ports/index.js";
+import type { Append, ExpectedVersion, StreamWrite } from "../../commands/ports/index.js";
+import { evolveDevices, initialDevices, type Devices } from "../../domain/devices/index.js";
 import type { NewFact, RecordedEvent } from "../../domain/shared/index.js";
 import { replay, tail, verifyLog, type StoredEvent } from "../../infra/event-log/index.js";
 import { rebuild } from "../../infra/projector/index.js";
@@ -7,9 +8,12 @@ import type { Projection } from "../../projections/shared/projection.js";
 import { appendOf, write } from "./appends.js";
 import { openBackend, type Backend } from "./backend.js";
 import { differences, forget } from "./conversation.js";
-import { answered, delta, said, threadCreated, threadDeleted, titled } from "./facts.js";
+import { ownerFactKinds, ownerFacts, type OwnerFactKind } from "./owner-facts.js";
+import { answered, asRead, delta, said, threadCreated, threadDeleted, titled } from "./facts.js";
 
-export const factKinds = ["said", "answered", "titled", "delta", "deleted"] as const;
+const threadFactKinds = ["said", "answered", "titled", "delta", "deleted"] as const;
+/** What can happen. A projection that handles none of it is not tested by these histories. */
+export const factKinds = [...threadFactKinds, ...ownerFactKinds] as const;
 export const threadCount = 3;
 
 /** One append of a group: whether what it expects is true, and whether it has a key. */
@@ -28,9 +32,17 @@ export type Step =
   | { readonly what: "restart" }
   | { readonly what: "rebuild" };
 
+/** What is known before an append; only one that succeeds changes it. */
+interface Known {
+  readonly versions: Map<string, number>;
+  /** How many threads were deleted, for each number that a plan can name: the next one takes its place. */
+  readonly deleted: Map<number, number>;
+  devices: Devices;
+}
+
 /** Lives through any sequence of steps, knows what must come of each, and throws where it does not. */
 export class History {
-  readonly #versions = new Map<string, number>();
+  readonly #known: Known = { versions: new Map(), deleted: new Map(), devices: initialDevices };
   readonly #acknowledged: RecordedEvent[] = [];
   readonly #keyed: { readonly append: Append; readonly events: readonly RecordedEvent[] }[] = [];
   /** What somebody saw who watched all the time. */
@@ -52,7 +64,7 @@ export class History {
 
   static async begin(directory: string, projections: readonly Projection[] = allProjections): Promise<History> {
     const history = new History(directory, projections, await openBackend(directory, projections));
-    for (let thread = 0; thread < threadCount; thread++) await history.#appendOne(thread, [threadCreated]);
+    await history.#appendGroup([{ thread: 0, expects: "the truth", facts: [], hasKey: false }]);
     return history;
   }
 
@@ -79,7 +91,7 @@ export class History {
     await this.#hasWatched(replayed.length);
     same("the watcher", this.#watched.map(placeOf), replayed.map(placeOf));
     same("positions", ...counted(replayed.map(({ position }) => position)));
-    for (const stream of this.#versions.keys()) {
+    for (const stream of this.#known.versions.keys()) {
       same("versions", ...counted(replayed.filter((row) => row.stream === stream).map(({ version }) => version)));
       same("sequences", ...counted(log.readThread(stream, 0, 1_000).map(({ sequence }) => sequence!)));
     }
@@ -100,16 +112,12 @@ export class History {
   }
 
   async #appendGroup(plans: readonly AppendPlan[]): Promise<void> {
-    const versions = new Map(this.#versions);
     const group = plans.map((plan) => {
-      const stream = `t-${plan.thread % threadCount}`;
-      const actual = versions.get(stream) ?? 0;
-      const expected = expectedOf(plan, actual);
-      const facts = plan.facts.map((kind) => this.#factOf(kind));
-      const append = appendOf(write(stream, expected, ...facts));
-      if (plan.expects === "something else") return { append, outcome: "version_conflict" };
-      versions.set(stream, actual + facts.length);
+      const { writes, known } = this.#planned(plan);
+      if (plan.expects === "something else") return { append: appendOf(...writes), outcome: "version_conflict" };
+      Object.assign(this.#known, known);
       const key = { id: `key-${this.#names++}`, asked: { facts: plan.facts.length } };
+      const append = appendOf(...writes);
       return { append: plan.hasKey ? { ...append, command: key } : append, outcome: "appended" };
     });
     const results = await Promise.all(group.map(({ append }) => this.#backend.log.append(append)));
@@ -123,9 +131,30 @@ export class History {
     }
   }
 
-  async #appendOne(thread: number, facts: readonly NewFact[]): Promise<void> {
-    const result = await this.#backend.log.append(appendOf(write(`t-${thread}`, 0, ...facts)));
-    if (result.outcome === "appended") this.#acknowledge(result.events);
+  /** Only what the domain can record: a thread begins once and ends once, and nothing happens in it afterwards. */
+  #planned(plan: AppendPlan): { writes: StreamWrite[]; known: Known } {
+    const { versions, deleted, devices } = this.#known;
+    const known: Known = { versions: new Map(versions), deleted: new Map(deleted), devices };
+    const thread = plan.thread % threadCount;
+    const stream = `t-${thread}-${deleted.get(thread) ?? 0}`;
+    const facts = new Map<string, NewFact[]>([[stream, versions.has(stream) ? [] : [threadCreated]]]);
+    for (const kind of plan.facts) {
+      const name = `${kind} ${this.#names++}`;
+      if (isOwnerFactKind(kind)) {
+        const happened = ownerFacts(known.devices, kind, name);
+        facts.set(happened.stream, [...(facts.get(happened.stream) ?? []), ...happened.facts]);
+        known.devices = happened.facts.map(asRead).reduce(evolveDevices, known.devices);
+      } else if (known.deleted.get(thread) === deleted.get(thread)) {
+        facts.get(stream)!.push({ said, answered, titled, delta, deleted: () => threadDeleted }[kind](name));
+        if (kind === "deleted") known.deleted.set(thread, (deleted.get(thread) ?? 0) + 1);
+      }
+    }
+    const writes = [...facts].map(([to, happened]) => {
+      const actual = versions.get(to) ?? 0;
+      if (happened.length > 0) known.versions.set(to, actual + happened.length);
+      return { ...write(to, expectedOf(plan, actual), ...happened), threadId: to === stream ? stream : null };
+    });
+    return { writes, known };
   }
 
   async #retry(which: number, asksForOther: boolean): Promise<void> {
@@ -172,13 +201,11 @@ export class History {
 
   #acknowledge(events: readonly RecordedEvent[]): void {
     this.#acknowledged.push(...events);
-    for (const { stream, version } of events) this.#versions.set(stream, version);
   }
+}
 
-  #factOf(kind: AppendPlan["facts"][number]): NewFact {
-    const name = `${kind} ${this.#names++}`;
-    return { said, answered, titled, delta, deleted: () => threadDeleted }[kind](name);
-  }
+function isOwnerFactKind(kind: string): kind is OwnerFactKind {
+  return (ownerFactKinds as readonly string[]).includes(kind);
 }
 
 function expectedOf({ expects }: AppendPlan, actual: number): ExpectedVersion {

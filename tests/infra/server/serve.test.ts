@@ -3,18 +3,23 @@ import Database from "better-sqlite3";
 import { once } from "node:events";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { serve } from "../../../infra/server/serve.js";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { connect } from "node:tls";
+import { serve, socketFile } from "../../../infra/server/serve.js";
+import { AuthService } from "../../../proto/gen/pincer/protocol/v1/auth_pb.js";
+import { ThreadsService } from "../../../proto/gen/pincer/protocol/v1/threads_pb.js";
 import { appendTo, quiet } from "../../support/backend.js";
-import { cli, startCli } from "../../support/cli.js";
+import { cli, startCli, type RunningCli } from "../../support/cli.js";
 import { said, threadCreated } from "../../support/facts.js";
+import { startServer, testConfig } from "../../support/server.js";
 import { workbench } from "../../support/workbench.js";
 
 const bench = workbench();
 
-const anyPort = { host: "127.0.0.1", port: 0 };
-
+/** Without TLS, so that `fetch` can speak to it. */
 function start(dataDirectory: string) {
-  return serve({ dataDirectory, httpAddress: anyPort, logLevel: "silent" }, quiet);
+  return serve(testConfig(dataDirectory, { isPlain: true }), quiet);
 }
 
 /** Asks until the answer is the one expected; the test's own time limit ends it otherwise. */
@@ -53,21 +58,80 @@ describe("the server", () => {
     const db = new Database(join(bench.path, "read-models.db"));
     db.exec("DROP TABLE messages");
     db.close();
+    const ended = expect(running.ended).rejects.toThrow("projection messages failed at position 1 of the log");
     await writer.append(appendTo("s", "t1", said("hello")));
-    await expect(running.ended).rejects.toThrow("projection messages failed at position 1 of the log");
+    await ended;
   });
 
   test("refuses an address that is taken, and lets go of its files", async () => {
     const first = await start(bench.path);
     const port = Number(new URL(first.url).port);
-    const second = serve(
-      { dataDirectory: bench.elsewhere("b"), httpAddress: { host: "127.0.0.1", port }, logLevel: "silent" },
-      quiet,
-    );
+    const elsewhere = bench.elsewhere("b");
+    const second = serve(testConfig(elsewhere, { httpAddress: { host: "127.0.0.1", port }, isPlain: true }), quiet);
     await expect(second).rejects.toThrow("EADDRINUSE");
+    expect(existsSync(socketFile(elsewhere))).toBe(false);
     await first.stop();
   });
+
+  test("refuses data that another server is running on", async () => {
+    const first = await start(bench.path);
+    await expect(start(bench.path)).rejects.toThrow("another server is running");
+    await first.stop();
+  });
+
+  test("speaks TLS unless told otherwise, with the certificate whose fingerprint it tells", async () => {
+    const server = await startServer(bench.path);
+    const { url, fingerprint } = server.running;
+    const { hostname, port } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ["h2"] });
+    await once(socket, "secureConnect");
+    expect(url).toMatch(/^https:/);
+    expect(socket.alpnProtocol).toBe("h2");
+    expect(socket.getPeerX509Certificate()?.fingerprint256).toBe(fingerprint);
+    socket.destroy();
+
+    const { token } = await server.pair();
+    expect((await server.client(ThreadsService, token).listThreads({})).items).toEqual([]);
+    await server.stop();
+  });
+
+  test("answers /metrics, and says nothing there of what it holds", async () => {
+    const server = await startServer(bench.path, { isPlain: true });
+    const { code } = await server.operator(AuthService).createPairingCode({});
+    const metrics = await (await fetch(`${server.running.url}/metrics`)).text();
+    expect(metrics).toContain('pincer_rpc_calls_total{method="AuthService/CreatePairingCode",code="ok"} 1');
+    expect(metrics).not.toContain(code);
+    await server.stop();
+  });
+
+  test("tells devices to come by another way if it has one", async () => {
+    const server = await startServer(bench.path, { publicUrl: "https://pincer.example" });
+    const { serverUrl } = await server.operator(AuthService).createPairingCode({});
+    expect(serverUrl).toBe("https://pincer.example");
+    await server.stop();
+  });
 });
+
+interface Greeting {
+  readonly url: string;
+  readonly code: string | null;
+  readonly uri: string | null;
+}
+
+/** What the server says first on standard output; then it is told to stop. */
+async function firstLine(child: RunningCli): Promise<Greeting> {
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line);
+    child.kill("SIGTERM");
+  }
+  expect(lines).toHaveLength(1);
+  return JSON.parse(lines[0]!) as Greeting;
+}
+
+function greeting(): Promise<Greeting> {
+  return firstLine(startCli(bench.path, ["--json", "serve"], { PINCER_HTTP_ADDR: "127.0.0.1:0" }));
+}
 
 describe("pincer serve", () => {
   test("runs with nothing but a directory, and stops on SIGTERM with exit code 0", async () => {
@@ -81,6 +145,28 @@ describe("pincer serve", () => {
     if (child.exitCode === null) await once(child, "close");
     expect(child.exitCode).toBe(0);
     expect(existsSync(join(data, "log.db"))).toBe(true);
+  });
+
+  test("greets with where it is and a code, until there is a device that could ask for one", async () => {
+    const first = await greeting();
+    expect(first).toMatchObject({ url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/) });
+    expect(first.code).toMatch(/^[0-9A-Z]{8}$/);
+    expect(first.uri).toContain(`code=${first.code ?? ""}`);
+
+    const server = await startServer(bench.path);
+    await server.pair();
+    await server.stop();
+    expect(await greeting()).toMatchObject({ code: null, uri: null });
+  });
+
+  test("keeps the code out of its log", async () => {
+    const child = startCli(bench.path, ["--json", "serve"], {
+      PINCER_HTTP_ADDR: "127.0.0.1:0",
+      PINCER_LOG_LEVEL: "trace",
+    });
+    const [{ code }, logged] = await Promise.all([firstLine(child), text(child.stderr)]);
+    expect(logged).toContain('"msg":"ready"');
+    expect(logged).not.toContain(code);
   });
 
   test("a log of another version is named, left alone, and ends it with exit code 1", async () => {

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/device_events.proto.
  */
 export const file_pincer_protocol_v1_device_events: GenFile = /*@__PURE__*/
-  fileDesc("CiZwaW5jZXIvcHJvdG9jb2wvdjEvZGV2aWNlX2V2ZW50cy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxIlgKElBhaXJpbmdDb2RlQ3JlYXRlZBISCgpwYWlyaW5nX2lkGAEgASgJEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjcKFFBhaXJpbmdBdHRlbXB0RmFpbGVkEg4KBnJlYXNvbhgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIlcKDERldmljZVBhaXJlZBIRCglkZXZpY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRISCgpwdWJsaWNfa2V5GAMgASgJEhIKCnBhaXJpbmdfaWQYBCABKAkiMgoNRGV2aWNlUmV2b2tlZBIRCglkZXZpY2VfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIq4BCgtUb2tlbklzc3VlZBIQCgh0b2tlbl9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVuZXdfYWZ0ZXIYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEXJlcGxhY2VzX3Rva2VuX2lkGAUgASgJIkMKDFRva2VuUmV2b2tlZBIQCgh0b2tlbl9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkSDgoGcmVhc29uGAMgASgJQjlaN2dpdGh1Yi5jb20vbG94L3BpbmNlci9nZW4vcGluY2VyL3Byb3RvY29sL3YxO3Byb3RvY29sdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiZwaW5jZXIvcHJvdG9jb2wvdjEvZGV2aWNlX2V2ZW50cy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxIlgKElBhaXJpbmdDb2RlQ3JlYXRlZBISCgpwYWlyaW5nX2lkGAEgASgJEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjcKFFBhaXJpbmdBdHRlbXB0RmFpbGVkEg4KBnJlYXNvbhgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIlcKDERldmljZVBhaXJlZBIRCglkZXZpY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRISCgpwdWJsaWNfa2V5GAMgASgJEhIKCnBhaXJpbmdfaWQYBCABKAkiMgoNRGV2aWNlUmV2b2tlZBIRCglkZXZpY2VfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIugBCgtUb2tlbklzc3VlZBIQCgh0b2tlbl9pZBgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVuZXdfYWZ0ZXIYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEXJlcGxhY2VzX3Rva2VuX2lkGAUgASgJEjgKFHJlcGxhY2VkX3ZhbGlkX3VudGlsGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJDCgxUb2tlblJldm9rZWQSEAoIdG9rZW5faWQYASABKAkSEQoJZGV2aWNlX2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCSIfCgpEZXZpY2VTZWVuEhEKCWRldmljZV9pZBgBIAEoCUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * The code itself is a secret; the event carries its id.
@@ -150,6 +150,13 @@ export type TokenIssued = Message<"pincer.protocol.v1.TokenIssued"> & {
    * @generated from field: string replaces_token_id = 5;
    */
   replacesTokenId: string;
+
+  /**
+   * a lost answer must not lock the phone out
+   *
+   * @generated from field: google.protobuf.Timestamp replaced_valid_until = 6;
+   */
+  replacedValidUntil?: Timestamp | undefined;
 };
 
 /**
@@ -187,4 +194,23 @@ export type TokenRevoked = Message<"pincer.protocol.v1.TokenRevoked"> & {
  */
 export const TokenRevokedSchema: GenMessage<TokenRevoked> = /*@__PURE__*/
   messageDesc(file_pincer_protocol_v1_device_events, 5);
+
+/**
+ * At most one an hour for each device: it was used.
+ *
+ * @generated from message pincer.protocol.v1.DeviceSeen
+ */
+export type DeviceSeen = Message<"pincer.protocol.v1.DeviceSeen"> & {
+  /**
+   * @generated from field: string device_id = 1;
+   */
+  deviceId: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.DeviceSeen.
+ * Use `create(DeviceSeenSchema)` to create a new message.
+ */
+export const DeviceSeenSchema: GenMessage<DeviceSeen> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_device_events, 6);
 

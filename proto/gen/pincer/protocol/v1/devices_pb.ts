@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/devices.proto.
  */
 export const file_pincer_protocol_v1_devices: GenFile = /*@__PURE__*/
-  fileDesc("CiBwaW5jZXIvcHJvdG9jb2wvdjEvZGV2aWNlcy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxIp0BCgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKaXNfY3VycmVudBgDIAEoCBIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXZva2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIUChJMaXN0RGV2aWNlc1JlcXVlc3QiQAoTTGlzdERldmljZXNSZXNwb25zZRIpCgVpdGVtcxgBIAMoCzIaLnBpbmNlci5wcm90b2NvbC52MS5EZXZpY2UiKAoTUmV2b2tlRGV2aWNlUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkiKQoUUmV2b2tlRGV2aWNlUmVzcG9uc2USEQoJZGV2aWNlX2lkGAEgASgJMtMBCg5EZXZpY2VzU2VydmljZRJeCgtMaXN0RGV2aWNlcxImLnBpbmNlci5wcm90b2NvbC52MS5MaXN0RGV2aWNlc1JlcXVlc3QaJy5waW5jZXIucHJvdG9jb2wudjEuTGlzdERldmljZXNSZXNwb25zZRJhCgxSZXZva2VEZXZpY2USJy5waW5jZXIucHJvdG9jb2wudjEuUmV2b2tlRGV2aWNlUmVxdWVzdBooLnBpbmNlci5wcm90b2NvbC52MS5SZXZva2VEZXZpY2VSZXNwb25zZUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiBwaW5jZXIvcHJvdG9jb2wvdjEvZGV2aWNlcy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxIs8BCgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKaXNfY3VycmVudBgDIAEoCBIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXZva2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjsKEkxpc3REZXZpY2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJZChNMaXN0RGV2aWNlc1Jlc3BvbnNlEikKBWl0ZW1zGAEgAygLMhoucGluY2VyLnByb3RvY29sLnYxLkRldmljZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKAoTUmV2b2tlRGV2aWNlUmVxdWVzdBIRCglkZXZpY2VfaWQYASABKAkiKQoUUmV2b2tlRGV2aWNlUmVzcG9uc2USEQoJZGV2aWNlX2lkGAEgASgJMtMBCg5EZXZpY2VzU2VydmljZRJeCgtMaXN0RGV2aWNlcxImLnBpbmNlci5wcm90b2NvbC52MS5MaXN0RGV2aWNlc1JlcXVlc3QaJy5waW5jZXIucHJvdG9jb2wudjEuTGlzdERldmljZXNSZXNwb25zZRJhCgxSZXZva2VEZXZpY2USJy5waW5jZXIucHJvdG9jb2wudjEuUmV2b2tlRGV2aWNlUmVxdWVzdBooLnBpbmNlci5wcm90b2NvbC52MS5SZXZva2VEZXZpY2VSZXNwb25zZUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * @generated from message pincer.protocol.v1.Device
@@ -42,6 +42,11 @@ export type Device = Message<"pincer.protocol.v1.Device"> & {
    * @generated from field: google.protobuf.Timestamp revoked_at = 5;
    */
   revokedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp last_used_at = 6;
+   */
+  lastUsedAt?: Timestamp | undefined;
 };
 
 /**
@@ -55,6 +60,15 @@ export const DeviceSchema: GenMessage<Device> = /*@__PURE__*/
  * @generated from message pincer.protocol.v1.ListDevicesRequest
  */
 export type ListDevicesRequest = Message<"pincer.protocol.v1.ListDevicesRequest"> & {
+  /**
+   * @generated from field: uint32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
 };
 
 /**
@@ -72,6 +86,11 @@ export type ListDevicesResponse = Message<"pincer.protocol.v1.ListDevicesRespons
    * @generated from field: repeated pincer.protocol.v1.Device items = 1;
    */
   items: Device[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**

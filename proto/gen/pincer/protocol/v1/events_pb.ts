@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/events.proto.
  */
 export const file_pincer_protocol_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("Ch9waW5jZXIvcHJvdG9jb2wvdjEvZXZlbnRzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEiPgoSV2F0Y2hUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRIVCg1mcm9tX3NlcXVlbmNlGAIgASgEMmkKDUV2ZW50c1NlcnZpY2USWAoLV2F0Y2hUaHJlYWQSJi5waW5jZXIucHJvdG9jb2wudjEuV2F0Y2hUaHJlYWRSZXF1ZXN0Gh8ucGluY2VyLnByb3RvY29sLnYxLlRocmVhZEV2ZW50MAFCOVo3Z2l0aHViLmNvbS9sb3gvcGluY2VyL2dlbi9waW5jZXIvcHJvdG9jb2wvdjE7cHJvdG9jb2x2MWIGcHJvdG8z", [file_pincer_protocol_v1_envelope]);
+  fileDesc("Ch9waW5jZXIvcHJvdG9jb2wvdjEvZXZlbnRzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEiPgoSV2F0Y2hUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRIVCg1mcm9tX3NlcXVlbmNlGAIgASgEIigKD1dhdGNoTG9nUmVxdWVzdBIVCg1mcm9tX3Bvc2l0aW9uGAEgASgEMr0BCg1FdmVudHNTZXJ2aWNlElgKC1dhdGNoVGhyZWFkEiYucGluY2VyLnByb3RvY29sLnYxLldhdGNoVGhyZWFkUmVxdWVzdBofLnBpbmNlci5wcm90b2NvbC52MS5UaHJlYWRFdmVudDABElIKCFdhdGNoTG9nEiMucGluY2VyLnByb3RvY29sLnYxLldhdGNoTG9nUmVxdWVzdBofLnBpbmNlci5wcm90b2NvbC52MS5UaHJlYWRFdmVudDABQjlaN2dpdGh1Yi5jb20vbG94L3BpbmNlci9nZW4vcGluY2VyL3Byb3RvY29sL3YxO3Byb3RvY29sdjFiBnByb3RvMw", [file_pincer_protocol_v1_envelope]);
 
 /**
  * @generated from message pincer.protocol.v1.WatchThreadRequest
@@ -39,6 +39,25 @@ export const WatchThreadRequestSchema: GenMessage<WatchThreadRequest> = /*@__PUR
   messageDesc(file_pincer_protocol_v1_events, 0);
 
 /**
+ * @generated from message pincer.protocol.v1.WatchLogRequest
+ */
+export type WatchLogRequest = Message<"pincer.protocol.v1.WatchLogRequest"> & {
+  /**
+   * exclusive lower bound
+   *
+   * @generated from field: uint64 from_position = 1;
+   */
+  fromPosition: bigint;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.WatchLogRequest.
+ * Use `create(WatchLogRequestSchema)` to create a new message.
+ */
+export const WatchLogRequestSchema: GenMessage<WatchLogRequest> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_events, 1);
+
+/**
  * @generated from service pincer.protocol.v1.EventsService
  */
 export const EventsService: GenService<{
@@ -50,6 +69,16 @@ export const EventsService: GenService<{
   watchThread: {
     methodKind: "server_streaming";
     input: typeof WatchThreadRequestSchema;
+    output: typeof ThreadEventSchema;
+  },
+  /**
+   * Every event of the log, for auditors. An erased event comes without its payload.
+   *
+   * @generated from rpc pincer.protocol.v1.EventsService.WatchLog
+   */
+  watchLog: {
+    methodKind: "server_streaming";
+    input: typeof WatchLogRequestSchema;
     output: typeof ThreadEventSchema;
   },
 }> = /*@__PURE__*/

@@ -14,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/schedule_events.proto.
  */
 export const file_pincer_protocol_v1_schedule_events: GenFile = /*@__PURE__*/
-  fileDesc("CihwaW5jZXIvcHJvdG9jb2wvdjEvc2NoZWR1bGVfZXZlbnRzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEiXwoRU2NoZWR1bGVUcmlnZ2VyZWQSEwoLc2NoZWR1bGVfaWQYASABKAkSNQoRc2NoZWR1bGVkX2Zvcl91dGMYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpsBCg9TY2hlZHVsZUNyZWF0ZWQSEwoLc2NoZWR1bGVfaWQYASABKAkSDAoEbmFtZRgCIAEoCRI9Cgx0cmlnZ2VyX2tpbmQYAyABKA4yJy5waW5jZXIucHJvdG9jb2wudjEuU2NoZWR1bGVUcmlnZ2VyS2luZBIUCgx0cmlnZ2VyX3NwZWMYBCABKAkSEAoIdGltZXpvbmUYBSABKAkiTgoPU2NoZWR1bGVVcGRhdGVkEhMKC3NjaGVkdWxlX2lkGAEgASgJEiYKBXBhdGNoGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCKxAQoTU2NoZWR1bGVTbG90U2V0dGxlZBITCgtzY2hlZHVsZV9pZBgBIAEoCRI1ChFzY2hlZHVsZWRfZm9yX3V0YxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOAoHb3V0Y29tZRgDIAEoDjInLnBpbmNlci5wcm90b2NvbC52MS5TY2hlZHVsZVNsb3RPdXRjb21lEhQKDHdvcmtfaXRlbV9pZBgEIAEoCSrpAQoTU2NoZWR1bGVTbG90T3V0Y29tZRIlCiFTQ0hFRFVMRV9TTE9UX09VVENPTUVfVU5TUEVDSUZJRUQQABIfChtTQ0hFRFVMRV9TTE9UX09VVENPTUVfRklSRUQQARIgChxTQ0hFRFVMRV9TTE9UX09VVENPTUVfTUVSR0VEEAISIQodU0NIRURVTEVfU0xPVF9PVVRDT01FX1NLSVBQRUQQAxIgChxTQ0hFRFVMRV9TTE9UX09VVENPTUVfTUlTU0VEEAQSIwofU0NIRURVTEVfU0xPVF9PVVRDT01FX0NBVUdIVF9VUBAFQjlaN2dpdGh1Yi5jb20vbG94L3BpbmNlci9nZW4vcGluY2VyL3Byb3RvY29sL3YxO3Byb3RvY29sdjFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_pincer_protocol_v1_schedules]);
+  fileDesc("CihwaW5jZXIvcHJvdG9jb2wvdjEvc2NoZWR1bGVfZXZlbnRzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEiXwoRU2NoZWR1bGVUcmlnZ2VyZWQSEwoLc2NoZWR1bGVfaWQYASABKAkSNQoRc2NoZWR1bGVkX2Zvcl91dGMYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIpsBCg9TY2hlZHVsZUNyZWF0ZWQSEwoLc2NoZWR1bGVfaWQYASABKAkSDAoEbmFtZRgCIAEoCRI9Cgx0cmlnZ2VyX2tpbmQYAyABKA4yJy5waW5jZXIucHJvdG9jb2wudjEuU2NoZWR1bGVUcmlnZ2VyS2luZBIUCgx0cmlnZ2VyX3NwZWMYBCABKAkSEAoIdGltZXpvbmUYBSABKAkiTgoPU2NoZWR1bGVVcGRhdGVkEhMKC3NjaGVkdWxlX2lkGAEgASgJEiYKBXBhdGNoGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCKxAQoTU2NoZWR1bGVTbG90U2V0dGxlZBITCgtzY2hlZHVsZV9pZBgBIAEoCRI1ChFzY2hlZHVsZWRfZm9yX3V0YxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOAoHb3V0Y29tZRgDIAEoDjInLnBpbmNlci5wcm90b2NvbC52MS5TY2hlZHVsZVNsb3RPdXRjb21lEhQKDHdvcmtfaXRlbV9pZBgEIAEoCSJYChNIZWFydGJlYXRDb25maWd1cmVkEg8KB2VuYWJsZWQYASABKAgSGAoQaW50ZXJ2YWxfbWludXRlcxgCIAEoDRIWCg50YXNrc19tYXJrZG93bhgDIAEoCSrpAQoTU2NoZWR1bGVTbG90T3V0Y29tZRIlCiFTQ0hFRFVMRV9TTE9UX09VVENPTUVfVU5TUEVDSUZJRUQQABIfChtTQ0hFRFVMRV9TTE9UX09VVENPTUVfRklSRUQQARIgChxTQ0hFRFVMRV9TTE9UX09VVENPTUVfTUVSR0VEEAISIQodU0NIRURVTEVfU0xPVF9PVVRDT01FX1NLSVBQRUQQAxIgChxTQ0hFRFVMRV9TTE9UX09VVENPTUVfTUlTU0VEEAQSIwofU0NIRURVTEVfU0xPVF9PVVRDT01FX0NBVUdIVF9VUBAFQjlaN2dpdGh1Yi5jb20vbG94L3BpbmNlci9nZW4vcGluY2VyL3Byb3RvY29sL3YxO3Byb3RvY29sdjFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_pincer_protocol_v1_schedules]);
 
 /**
  * @generated from message pincer.protocol.v1.ScheduleTriggered
@@ -132,6 +132,35 @@ export type ScheduleSlotSettled = Message<"pincer.protocol.v1.ScheduleSlotSettle
  */
 export const ScheduleSlotSettledSchema: GenMessage<ScheduleSlotSettled> = /*@__PURE__*/
   messageDesc(file_pincer_protocol_v1_schedule_events, 3);
+
+/**
+ * What the assistant looks after by itself, and how often.
+ *
+ * @generated from message pincer.protocol.v1.HeartbeatConfigured
+ */
+export type HeartbeatConfigured = Message<"pincer.protocol.v1.HeartbeatConfigured"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: uint32 interval_minutes = 2;
+   */
+  intervalMinutes: number;
+
+  /**
+   * @generated from field: string tasks_markdown = 3;
+   */
+  tasksMarkdown: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.HeartbeatConfigured.
+ * Use `create(HeartbeatConfiguredSchema)` to create a new message.
+ */
+export const HeartbeatConfiguredSchema: GenMessage<HeartbeatConfigured> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_schedule_events, 4);
 
 /**
  * @generated from enum pincer.protocol.v1.ScheduleSlotOutcome

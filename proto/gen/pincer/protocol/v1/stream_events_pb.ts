@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/stream_events.proto.
  */
 export const file_pincer_protocol_v1_stream_events: GenFile = /*@__PURE__*/
-  fileDesc("CiZwaW5jZXIvcHJvdG9jb2wvdjEvc3RyZWFtX2V2ZW50cy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxImEKCUhlYXJ0YmVhdBIXCg9sYXRlc3Rfc2VxdWVuY2UYASABKAQSEQoJbG9nX2Vwb2NoGAIgASgJEhUKDWhlYWRfcG9zaXRpb24YAyABKAQSEQoJaGVhZF9oYXNoGAQgASgMIk0KCVN0cmVhbUdhcBIfChdyZXF1ZXN0ZWRfZnJvbV9zZXF1ZW5jZRgBIAEoBBIfChduZXh0X2F2YWlsYWJsZV9zZXF1ZW5jZRgCIAEoBEI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM");
+  fileDesc("CiZwaW5jZXIvcHJvdG9jb2wvdjEvc3RyZWFtX2V2ZW50cy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxInUKCUhlYXJ0YmVhdBIXCg9sYXRlc3Rfc2VxdWVuY2UYASABKAQSEQoJbG9nX2Vwb2NoGAIgASgJEhUKDWhlYWRfcG9zaXRpb24YAyABKAQSEQoJaGVhZF9oYXNoGAQgASgMEhIKCnVwX3RvX2RhdGUYBSABKAgiTQoJU3RyZWFtR2FwEh8KF3JlcXVlc3RlZF9mcm9tX3NlcXVlbmNlGAEgASgEEh8KF25leHRfYXZhaWxhYmxlX3NlcXVlbmNlGAIgASgEQjlaN2dpdGh1Yi5jb20vbG94L3BpbmNlci9nZW4vcGluY2VyL3Byb3RvY29sL3YxO3Byb3RvY29sdjFiBnByb3RvMw");
 
 /**
  * Sent at once and while idle; never stored.
@@ -41,6 +41,13 @@ export type Heartbeat = Message<"pincer.protocol.v1.Heartbeat"> & {
    * @generated from field: bytes head_hash = 4;
    */
   headHash: Uint8Array;
+
+  /**
+   * everything up to latest_sequence (head_position when the whole log is watched) has been sent
+   *
+   * @generated from field: bool up_to_date = 5;
+   */
+  upToDate: boolean;
 };
 
 /**
@@ -51,7 +58,8 @@ export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
   messageDesc(file_pincer_protocol_v1_stream_events, 0);
 
 /**
- * The events after the requested sequence are not available; never stored.
+ * Events after the requested sequence were erased, or are not there because the log was restored; never stored.
+ * The stream ends with it. Fetch a snapshot, then watch from next_available_sequence - 1.
  *
  * @generated from message pincer.protocol.v1.StreamGap
  */

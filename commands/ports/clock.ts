@@ -1,0 +1,5 @@
+import type { Instant } from "../../domain/shared/index.js";
+
+export interface Clock {
+  now(): Instant;
+}

@@ -1,0 +1,1 @@
+export { evolveAgentMemory, initialAgentMemory, updateAgentMemory } from "./agent-memory.js";

@@ -1,0 +1,1 @@
+export { configureHeartbeat, evolveHeartbeat, initialHeartbeat, type Heartbeat } from "./heartbeat.js";

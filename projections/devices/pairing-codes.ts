@@ -1,0 +1,24 @@
+import { pairingCodes } from "../../read-models/devices/index.js";
+import type { Projection } from "../shared/projection.js";
+import { textOf } from "../shared/time.js";
+
+export const pairingCodesProjection: Projection = {
+  name: "pairing_codes",
+  version: 1,
+  tables: [pairingCodes],
+  on: {
+    pairingCodeCreated({ payload, occurredAt, position }, write) {
+      if (payload === null) return;
+      write.insert(pairingCodes, {
+        pairing_id: payload.pairingId,
+        expires_at: textOf(payload.expiresAt),
+        used_at: null,
+        created_at: occurredAt,
+        position,
+      });
+    },
+    devicePaired({ payload, occurredAt }, write) {
+      if (payload !== null) write.update(pairingCodes, { pairing_id: payload.pairingId }, { used_at: occurredAt });
+    },
+  },
+};

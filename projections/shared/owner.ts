@@ -1,0 +1,2 @@
+/** One owner, one instance. */
+export const owner = "owner";

@@ -1,0 +1,1 @@
+export { agentMemory, findAgentMemory, type AgentMemoryRow } from "./agent-memory.js";

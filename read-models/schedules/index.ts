@@ -1,0 +1,1 @@
+export { findHeartbeatConfig, heartbeatConfig, type HeartbeatConfigRow } from "./heartbeat-config.js";
