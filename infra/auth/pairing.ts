@@ -65,7 +65,7 @@ export class Pairing {
       const deviceId = this.ids.next();
       const provenance = provenanceOf(deviceId);
       if (newcomer.publicKey !== "" && !isPublicKey(newcomer.publicKey)) {
-        await recordFailedAttempt(this.handling, { reason: "bad_public_key", address, at, provenance });
+        await recordFailedAttempt(this.handling, { reason: "public_key_invalid", address, at, provenance });
         return refuse("public_key_invalid");
       }
       const tokenId = this.ids.next();

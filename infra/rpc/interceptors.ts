@@ -54,9 +54,20 @@ export function reporting(observer: CallObserver, logger: Logger): Interceptor {
       finish();
       return response;
     } catch (error) {
-      throw finish(error) ?? error;
+      // What a stream asks for is read in here; other requests are read before.
+      const isCutOff = request.stream && request.signal.aborted && isHangUp(error);
+      throw finish(isCutOff ? gone() : error) ?? error;
     }
   };
+}
+
+function isHangUp(error: unknown): boolean {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return ["ERR_STREAM_PREMATURE_CLOSE", "ERR_HTTP2_STREAM_ERROR", "ECONNRESET"].includes(code);
+}
+
+function gone(): ConnectError {
+  return new ConnectError("the client has gone", Code.Canceled);
 }
 
 async function* reported<T>(messages: AsyncIterable<T>, finish: (error?: unknown) => unknown): AsyncGenerator<T> {
@@ -69,7 +80,7 @@ async function* reported<T>(messages: AsyncIterable<T>, finish: (error?: unknown
     isOver = true;
     throw finish(error) ?? error;
   } finally {
-    if (!isOver) finish(new ConnectError("the client has gone", Code.Canceled));
+    if (!isOver) finish(gone());
   }
 }
 

@@ -6,6 +6,7 @@ import type { Clock, Ids } from "../../commands/ports/index.js";
 import { createThread } from "../../commands/threads/create-thread.js";
 import { deleteThread } from "../../commands/threads/delete-thread.js";
 import { refuse } from "../../domain/shared/index.js";
+import { ContentTrust } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import type { ThreadsService } from "../../proto/gen/pincer/protocol/v1/threads_pb.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import {
@@ -24,6 +25,13 @@ import { toTimestamp } from "./times.js";
 
 const channel = "ios";
 const snapshotMessagesMax = 200;
+/** By their numbers, which is how the table keeps them. */
+const trusts = [
+  ContentTrust.CONTENT_TRUST_UNSPECIFIED,
+  ContentTrust.UNTRUSTED_MODEL,
+  ContentTrust.TRUSTED_VALIDATED,
+  ContentTrust.TRUSTED_SYSTEM,
+];
 
 export function threadsService(
   handling: Handling,
@@ -91,7 +99,7 @@ function toMessage(row: MessageRow) {
     messageId: row.message_id,
     role: row.role,
     content: row.content,
-    contentTrust: row.content_trust,
+    contentTrust: trusts[row.content_trust] ?? ContentTrust.CONTENT_TRUST_UNSPECIFIED,
     createdAt: toTimestamp(row.created_at),
     ...(row.metadata_json !== null && { metadata: JSON.parse(row.metadata_json) as JsonObject }),
   };

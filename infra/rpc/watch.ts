@@ -38,10 +38,10 @@ export async function* watch(
   const { log, growth, signal } = watching;
   let cursor = from;
   let pageEvents = firstPageEvents;
-  let isUpToDate = false;
+  const told = { isUpToDate: false };
   const beat = () => {
     const head = headOf(log, threadId);
-    isUpToDate ||= cursor === head;
+    told.isUpToDate ||= cursor === head;
     return heartbeat(log, threadId, head, cursor === head);
   };
   if (cursor > headOf(log, threadId)) {
@@ -53,9 +53,10 @@ export async function* watch(
   while (!signal.aborted) {
     const page = held(log.wire.read(threadId, cursor, pageEvents));
     const { erasures } = growth;
+    // What was erased while the reader took its time is not sent from memory.
+    const isGood = () => !signal.aborted && growth.erasures === erasures;
     for (const [next, bytes] of page) {
-      // What was erased while the reader took its time is not sent from memory.
-      if (signal.aborted || growth.erasures !== erasures) break;
+      if (!isGood()) break;
       if (bytes === null && threadId !== null) {
         watching.onGap();
         yield gap(log, threadId, cursor);
@@ -69,7 +70,7 @@ export async function* watch(
       pageEvents = fitting(page);
       continue;
     }
-    if (!isUpToDate) {
+    if (!told.isUpToDate) {
       yield beat(); // Replay has ended.
       continue;
     }

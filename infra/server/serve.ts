@@ -10,12 +10,12 @@ import { openLog, systemEntropy, type SqliteEventLog } from "../event-log/index.
 import { systemClock } from "../ports/system-clock.js";
 import { systemIds } from "../ports/system-ids.js";
 import { isDamage, Projector, ReadModelStore } from "../projector/index.js";
-import type { Request, Response } from "../rpc/api.js";
 import { byOperator } from "../rpc/caller.js";
 import { startServices, type Services } from "../rpc/services.js";
 import { loadCertificate, type Certificate } from "./certificate.js";
 import { defaultLimits } from "./limits.js";
-import { listenPlain, listenSocket, listenTls, type Listener } from "./listeners.js";
+import type { Handler, Listener } from "./connections.js";
+import { listenPlain, listenSocket, listenTls } from "./listeners.js";
 import { Metrics } from "./metrics.js";
 import { answerOperations, type Readiness } from "./operations.js";
 
@@ -54,13 +54,15 @@ export async function serve(config: Config, logger: Logger, clock: Clock = syste
   const stopping = new AbortController();
   let services: Services | null = null;
 
-  const handle = (isOperator: boolean) => (request: Request, response: Response) => {
-    if (services?.handle(request, response, isOperator) === true) return;
-    const isRpc = request.method === "POST" && services === null;
-    if (isRpc)
-      response.writeHead(503).end(); // Connect's clients read that as "unavailable", and come again.
-    else answerOperations(request, response, readiness, metrics).catch(() => response.end());
-  };
+  const handle =
+    (isOperator: boolean): Handler =>
+    (request, response, hangUp) => {
+      if (services?.handle(request, response, { isOperator, hangUp }) === true) return;
+      const isRpc = request.method === "POST" && services === null;
+      if (isRpc)
+        response.writeHead(503).end(); // Connect's clients read that as "unavailable", and come again.
+      else answerOperations(request, response, readiness, metrics).catch(() => response.end());
+    };
   const closeFiles = (error?: unknown) => {
     projector.close();
     if (isDamage(error)) store.closeAndDiscard();
@@ -143,7 +145,7 @@ export async function serve(config: Config, logger: Logger, clock: Clock = syste
 /** On the network, and on a socket for whoever is on this machine and may read the data. */
 async function listen(
   { dataDirectory, httpAddress, tlsFiles, isPlain }: Config,
-  handle: (isOperator: boolean) => (request: Request, response: Response) => void,
+  handle: (isOperator: boolean) => Handler,
   clock: Clock,
   logger: Logger,
 ): Promise<{ network: Listener; socket: Listener; fingerprint: string }> {

@@ -14,6 +14,7 @@ import { messagesStream, threadStream } from "../../commands/threads/streams.js"
 import { systemClock } from "../../infra/ports/system-clock.js";
 import { systemIds } from "../../infra/ports/system-ids.js";
 import { loadCertificate } from "../../infra/server/certificate.js";
+import { ContentTrust } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { EventsService } from "../../proto/gen/pincer/protocol/v1/events_pb.js";
 import { ListThreadMessagesResponseSchema, ThreadsService } from "../../proto/gen/pincer/protocol/v1/threads_pb.js";
 import { MessageRole } from "../../proto/gen/pincer/protocol/v1/thread_events_pb.js";
@@ -65,7 +66,7 @@ async function serveBare(): Promise<void> {
       messageId,
       role: "user",
       content: text,
-      contentTrust: 3,
+      contentTrust: ContentTrust.TRUSTED_SYSTEM,
       createdAt: { seconds: 1_767_268_800n, nanos: 0 },
     })),
     nextPageToken: "bWVzc2FnZXM6MTIzNDU2",

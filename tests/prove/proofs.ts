@@ -1,3 +1,5 @@
+import { authAll } from "./auth-all.js";
+import { authGuess } from "./auth-guess.js";
 import { logConcurrent } from "./concurrent.js";
 import { filesPrivate } from "./files.js";
 import { forgetBytes } from "./forget-bytes.js";
@@ -9,6 +11,11 @@ import { projectionEqual } from "./projection-equal.js";
 import { projectionServing } from "./projection-serving.js";
 import type { Proof } from "./proof.js";
 import { logRollback } from "./rollback.js";
+import { streamGapless } from "./stream-gapless.js";
+import { streamRevoke } from "./stream-revoke.js";
+import { streamSlow } from "./stream-slow.js";
+import { rpcHostile } from "./rpc-hostile.js";
+import { stopGraceful } from "./stop-graceful.js";
 import { logTamper } from "./tamper.js";
 import { walBounded } from "./wal.js";
 
@@ -26,4 +33,11 @@ export const proofs: readonly Proof[] = [
   forgetBytes,
   filesPrivate,
   walBounded,
+  streamGapless,
+  streamRevoke,
+  streamSlow,
+  authAll,
+  authGuess,
+  rpcHostile,
+  stopGraceful,
 ];

@@ -11,15 +11,15 @@ import { connect as connectTls } from "node:tls";
 import { pino } from "pino";
 import { systemClock } from "../../../infra/ports/system-clock.js";
 import { loadCertificate, type Certificate } from "../../../infra/server/certificate.js";
+import type { Handler, Listener } from "../../../infra/server/connections.js";
 import { defaultLimits, type Limits } from "../../../infra/server/limits.js";
-import { listenPlain, listenSocket, listenTls, type Handler, type Listener } from "../../../infra/server/listeners.js";
+import { listenPlain, listenSocket, listenTls } from "../../../infra/server/listeners.js";
 import { quiet, temporaryDirectory } from "../../support/backend.js";
 import { workbench } from "../../support/workbench.js";
 
 const bench = workbench();
 const anyPort = { host: "127.0.0.1", port: 0 };
-/** Longer than a test may take: who waits for it has failed. */
-const hourMillis = 3_600_000;
+const hourMillis = 3_600_000; // Longer than a test may take: who waits for it has failed.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const settingsFrame = "\0\0\0\x04\0\0\0\0\0";
 
@@ -213,8 +213,8 @@ describe("a stranger", () => {
     ["by our limit", { streamResetsPerSecondMax: 50 }, 60],
     ["by default", {}, 2_000],
   ])("who opens streams only to reset them is hung up on, %s; others go on", async (_name, limits, resets) => {
-    const listener = await tls(limits, (request, response) => {
-      if (request.url === "/honest") sayHello(request, response);
+    const listener = await tls(limits, (request, ...rest) => {
+      if (request.url === "/honest") sayHello(request, ...rest);
     });
     const [honest, rude] = [http2(listener), rawTls(listener, "h2")];
     rude.write(preface + settingsFrame, "latin1");

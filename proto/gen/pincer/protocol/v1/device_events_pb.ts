@@ -43,7 +43,7 @@ export const PairingCodeCreatedSchema: GenMessage<PairingCodeCreated> = /*@__PUR
  */
 export type PairingAttemptFailed = Message<"pincer.protocol.v1.PairingAttemptFailed"> & {
   /**
-   * unknown_code|expired|used|rate_limited|bad_public_key
+   * the refusal: pairing_code_invalid|public_key_invalid|text_too_long|text_malformed
    *
    * @generated from field: string reason = 1;
    */
