@@ -40,6 +40,7 @@ module.exports = {
     only("read-models", "^read-models/", "node_modules/kysely/"),
     ownedBy("sqlite-stays-in-its-rooms", "(@types/)?better-sqlite3", "^infra/event-log/", "^infra/projector/"),
     ownedBy("connect-stays-at-the-edge", "@connectrpc", "^infra/rpc/", "^infra/cli/"),
+    ownedBy("openai-stays-in-its-room", "openai", "^infra/model/"),
     { name: "nothing-imports-tests", severity: "error", from: { pathNot: "^tests/" }, to: { path: "^tests/" } },
     {
       name: "no-cycles",
