@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import type { OutgoingHttpHeaders } from "node:http2";
 import { requestBytesMax } from "../../../infra/rpc/api.js";
+import { hostileValues } from "./hostile-values.js";
 import { frame, packagePath } from "./raw.js";
 
 /** Something that no honest client sends, and how the server may answer it. */
@@ -127,4 +128,4 @@ const sequences: readonly HostileRequest[] = [
 }));
 
 /** All of them are sent with a good token: none is refused for being a stranger's. */
-export const hostileRequests: readonly HostileRequest[] = [...unaries, ...framed, ...sequences];
+export const hostileRequests: readonly HostileRequest[] = [...unaries, ...framed, ...sequences, ...hostileValues];
