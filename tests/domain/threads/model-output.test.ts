@@ -1,0 +1,83 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { callsPerStepMax, normalise } from "../../../domain/threads/index.js";
+
+const said = (text: string) => ({ text, toolCalls: [] });
+const called = (...calls: readonly [id: string, name: string, argumentsJson: string][]) => ({
+  text: "",
+  toolCalls: calls.map(([id, name, argumentsJson]) => ({ id, name, argumentsJson })),
+});
+const valid = (text: string, ...calls: readonly object[]) => ({ outcome: "valid", text, calls });
+const specified = (actions: unknown, message: unknown = "Done.") =>
+  JSON.stringify({ assistant_message: message, proposed_actions: actions });
+
+describe("what a model says", () => {
+  test("is a text", () => {
+    expect(normalise(said("Good morning."))).toEqual(valid("Good morning."));
+  });
+
+  test("is calls of tools, with or without a text", () => {
+    const output = { ...called(["1", "notes_write", '{"text":"tea"}'], ["2", "now", ""]), text: "One moment." };
+    expect(normalise(output)).toEqual(
+      valid(
+        "One moment.",
+        { id: "1", tool: "notes_write", args: { text: "tea" }, identity: null, justification: "" },
+        { id: "2", tool: "now", args: {}, identity: null, justification: "" },
+      ),
+    );
+  });
+
+  test("is the object of the specification, also in a fence", () => {
+    const action = { tool: "gmail_send", identity: "bot", args: { to: "a@example.com" }, justification: "asked to" };
+    const expected = valid("Done.", { id: "action_1", ...action });
+    expect(normalise(said(specified([action])))).toEqual(expected);
+    expect(normalise(said(`\n\`\`\`json\n${specified([action])}\n\`\`\`\n`))).toEqual(expected);
+    expect(normalise(said('{"assistant_message":"Hello"}'))).toEqual(valid("Hello"));
+  });
+
+  test("is only a text, if it is some other JSON", () => {
+    expect(normalise(said('{"a":1}'))).toEqual(valid('{"a":1}'));
+    expect(normalise(said("[1,2]"))).toEqual(valid("[1,2]"));
+  });
+});
+
+describe("what cannot be understood is said to be so:", () => {
+  test.each([
+    ["nothing", said(" \n "), "empty"],
+    ["an empty message without actions", said(specified([], "")), "empty"],
+    ["arguments that are no JSON", called(["1", "t", '{"a":']), "arguments"],
+    ["arguments that are a list", called(["1", "t", "[1]"]), "arguments"],
+    ["a call of nothing", called(["1", "", "{}"]), "names no tool"],
+    ["two calls with one id", called(["1", "t", "{}"], ["1", "t", "{}"]), "same id"],
+    [
+      "too many calls",
+      called(...Array.from({ length: callsPerStepMax + 1 }, (_, n) => [`${n}`, "t", "{}"] as [string, string, string])),
+      "at most",
+    ],
+    ["a message that is none", said(specified([], 7)), "assistant_message"],
+    ["actions that are none", said(specified("all of them")), "proposed_actions"],
+    ["an action without a tool", said(specified([{ args: {} }])), "tool"],
+    ["an identity that nobody has", said(specified([{ tool: "t", identity: "root", args: {} }])), "identity"],
+    ["more than was asked for", said(specified([{ tool: "t", args: {}, approved: true }])), "approved"],
+  ])("%s", (_what, output, why) => {
+    expect(normalise(output)).toEqual({ outcome: "invalid", why: expect.stringContaining(why) });
+  });
+});
+
+test("anything at all is understood or refused, and never thrown", () => {
+  const calls = fc.array(
+    fc.record({ id: fc.string(), name: fc.string(), argumentsJson: fc.oneof(fc.string(), fc.json()) }),
+  );
+  const text = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc.json().map((json) => `{"assistant_message":${json}}`),
+  );
+  fc.assert(
+    fc.property(fc.record({ text, toolCalls: calls }), (output) => {
+      const normalised = normalise(output);
+      if (normalised.outcome === "valid") expect(normalised.calls.length).toBeLessThanOrEqual(callsPerStepMax);
+      else expect(normalised.why).not.toBe("");
+    }),
+  );
+});
