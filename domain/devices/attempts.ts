@@ -7,13 +7,15 @@ export interface FailedAttempt {
 }
 
 export const attemptWindowMillis = 10 * minute;
-/** Together, whoever they come from: with three codes of 40 bits alive, a year of guessing finds one in a million times. */
+/** Together, whoever they come from: with three codes of 40 bits alive, a year of guessing finds one in three cases of a million. */
 export const attemptsMax = 20;
 export const attemptsPerAddressMax = 5;
 const firstPauseMillis = second;
 
-/** Whether one more may try now. `failed` holds the failures of the last `attemptWindowMillis`, in their order. */
-export function refuseAttempt(failed: readonly FailedAttempt[], address: string, at: Instant): Refusal | null {
+/** Whether one more may try now. `known` holds the failures of the last `attemptWindowMillis`, in their order. */
+export function refuseAttempt(known: readonly FailedAttempt[], address: string, at: Instant): Refusal | null {
+  // One of the future was made while the clock was wrong: it counts as made just now, and not for years to come.
+  const failed = known.map((attempt) => ({ ...attempt, at: Math.min(attempt.at, at) }));
   const waitMillis = Math.max(
     untilFewer(failed, attemptsMax, at),
     untilFewer(ofAddress(failed, address), attemptsPerAddressMax, at),

@@ -33,6 +33,8 @@ export interface Devices {
 
 interface Pairing {
   readonly id: string;
+  /** The device that asked for it; null if the operator did. */
+  readonly createdBy: string | null;
   readonly expiresAt: Instant;
 }
 
@@ -56,8 +58,8 @@ export function evolveDevices(state: Devices, fact: Fact): Devices {
   if (fact.value === null) return state; // None of those below is ever erased.
   switch (fact.case) {
     case "pairingCodeCreated": {
-      const { pairingId: id, expiresAt } = fact.value;
-      const pairing = { id, expiresAt: momentOf(expiresAt) };
+      const { pairingId: id, expiresAt, createdByDeviceId } = fact.value;
+      const pairing = { id, createdBy: createdByDeviceId || null, expiresAt: momentOf(expiresAt) };
       return { ...state, pairings: [...state.pairings, pairing].slice(-livePairingsMax) };
     }
     case "devicePaired": {
@@ -65,8 +67,12 @@ export function evolveDevices(state: Devices, fact: Fact): Devices {
       const pairings = state.pairings.filter(({ id }) => id !== pairingId);
       return { pairings, devices: withDevice(state, deviceId, { status: "active", tokens: [] }) };
     }
-    case "deviceRevoked":
-      return { ...state, devices: withDevice(state, fact.value.deviceId, { status: "revoked" }) };
+    case "deviceRevoked": {
+      const { deviceId } = fact.value;
+      // Otherwise it would come back by a code that it has made before.
+      const pairings = state.pairings.filter(({ createdBy }) => createdBy !== deviceId);
+      return { pairings, devices: withDevice(state, deviceId, { status: "revoked" }) };
+    }
     case "tokenIssued": {
       const { tokenId: id, deviceId, expiresAt, replacesTokenId } = fact.value;
       const token = { id, expiresAt: momentOf(expiresAt), replaces: replacesTokenId === "" ? null : replacesTokenId };
@@ -81,8 +87,19 @@ export function evolveDevices(state: Devices, fact: Fact): Devices {
   }
 }
 
-export function createPairingCode(_state: Devices, pairingId: string, at: Instant): Decision {
-  return accept({ case: "pairingCodeCreated", value: { pairingId, expiresAt: toTimestamp(at + pairingMillis) } });
+export function createPairingCode(
+  state: Devices,
+  pairingId: string,
+  createdByDeviceId: string | null,
+  at: Instant,
+): Decision {
+  const isActive = createdByDeviceId === null || state.devices.get(createdByDeviceId)?.status === "active";
+  if (!isActive) return refuse("device_revoked");
+  const expiresAt = toTimestamp(at + pairingMillis);
+  return accept({
+    case: "pairingCodeCreated",
+    value: { pairingId, expiresAt, createdByDeviceId: createdByDeviceId ?? "" },
+  });
 }
 
 export interface Binding {
@@ -159,8 +176,10 @@ export function obsoleteSecrets(state: Devices, facts: readonly NewFact[]): stri
       case "devicePaired":
         return [fact.value.pairingId ?? ""];
       case "deviceRevoked": {
-        const device = state.devices.get(fact.value.deviceId ?? "");
-        return device?.status === "active" ? device.tokens.map(({ id }) => id) : [];
+        const { deviceId = "" } = fact.value;
+        const device = state.devices.get(deviceId);
+        const codes = state.pairings.filter(({ createdBy }) => createdBy === deviceId);
+        return [...(device?.status === "active" ? device.tokens : []), ...codes].map(({ id }) => id);
       }
       case "tokenRevoked":
         return [fact.value.tokenId ?? ""];

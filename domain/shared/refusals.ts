@@ -6,7 +6,7 @@ export const refusals = {
   text_too_long: "The text is longer than the limit.",
   text_malformed: "The text is not well-formed Unicode.",
   pairing_code_invalid: "The pairing code is unknown, used or expired.",
-  pairing_rate_limited: "Too many wrong pairing codes; wait before the next one.",
+  pairing_rate_limited: "Too many attempts to pair; wait before the next one.",
   public_key_invalid: "The public key is neither a P-256 nor an Ed25519 key.",
   device_not_found: "There is no such device.",
   device_revoked: "The device was revoked.",

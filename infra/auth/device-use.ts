@@ -26,16 +26,20 @@ export class DeviceUse {
     const provenance = this.byDevice(deviceId);
     if (at - (this.#seen.get(deviceId) ?? -Infinity) >= seenMillis) {
       this.#seen.set(deviceId, at);
-      this.#do(recordDeviceSeen(this.handling, { deviceId, at, provenance }));
+      this.#do(recordDeviceSeen(this.handling, { deviceId, at, provenance }), () => this.#seen.delete(deviceId));
     }
     if (replacesTokenId !== null && !this.#confirmed.has(tokenId)) {
       this.#confirmed.add(tokenId);
-      this.#do(confirmToken(this.handling, { deviceId, tokenId, at, provenance }));
+      this.#do(confirmToken(this.handling, { deviceId, tokenId, at, provenance }), () =>
+        this.#confirmed.delete(tokenId),
+      );
     }
   }
 
-  #do(work: Promise<unknown>): void {
+  /** What could not be recorded is tried again with the next request. */
+  #do(work: Promise<unknown>, tryAgain: () => void): void {
     work.catch((error: unknown) => {
+      tryAgain();
       this.logger.warn({ error: String(error) }, "the use of a device could not be recorded");
     });
   }

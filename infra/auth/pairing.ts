@@ -40,12 +40,19 @@ export class Pairing {
     private readonly activeDevicesMax: number,
   ) {}
 
-  async createCode(provenance: Provenance): Promise<{ readonly code: string; readonly handled: Handled }> {
+  /** For a device that wants another one paired, or for the operator if it is null. */
+  async createCode(
+    createdBy: string | null,
+    provenance: Provenance,
+  ): Promise<{ readonly code: string; readonly handled: Handled }> {
     const pairingId = this.ids.next();
     const code = makePairingCode();
     const codeHash = hashPairingCode(pairingId, code);
     const at = this.clock.now();
-    return { code, handled: await createPairingCode(this.handling, { pairingId, codeHash, at, provenance }) };
+    return {
+      code,
+      handled: await createPairingCode(this.handling, { pairingId, codeHash, createdBy, at, provenance }),
+    };
   }
 
   /** The bearer token is in the answer, and nowhere else. */

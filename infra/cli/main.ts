@@ -13,6 +13,7 @@ import { runServer } from "./serve.js";
 
 const stopping = new AbortController();
 let exitCode: number = exitCodes.fine;
+let isServing = false;
 
 function createProgram(): Command {
   const program = new Command("pincer")
@@ -30,7 +31,15 @@ function createProgram(): Command {
       exitCode = await command({ dataDirectory: data, output, signal: stopping.signal }, ...rest);
     };
 
-  program.command("serve").description("run the server").action(run(runServer));
+  program
+    .command("serve")
+    .description("run the server")
+    .action(
+      run((context) => {
+        isServing = true;
+        return runServer(context);
+      }),
+    );
 
   program
     .command("pair")
@@ -117,10 +126,10 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     stopping.abort();
   });
 }
-// Whoever reads along may have seen enough, as `head` does.
+// Whoever reads along may have seen enough, as `head` does. A server goes on: all it has to print is its greeting.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(exitCodes.fine);
-  throw error;
+  if (error.code !== "EPIPE") throw error;
+  if (!isServing) process.exit(exitCodes.fine);
 });
 
 try {

@@ -22,8 +22,14 @@ const environment = z.object({
   PINCER_TLS_CERT: z.string().min(1).optional(),
   PINCER_TLS_KEY: z.string().min(1).optional(),
   PINCER_PLAIN_HTTP: z.enum(["0", "1"]).default("0"),
-  PINCER_PUBLIC_URL: z.url().optional(),
-  PINCER_MAX_ACTIVE_DEVICES: z.coerce.number().int().min(1).max(100).default(1),
+  PINCER_PUBLIC_URL: z
+    .string()
+    .refine(isBaseUrl, "must be a plain http(s) URL such as https://pincer.example:8443")
+    .optional(),
+  PINCER_MAX_ACTIVE_DEVICES: z
+    .string()
+    .regex(/^(?:[1-9]\d?|100)$/, "must be a number from 1 to 100")
+    .default("1"),
   PINCER_LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
@@ -51,9 +57,17 @@ export function readConfig(variables: NodeJS.ProcessEnv): Config {
     tlsFiles: tlsFilesOf(data.PINCER_TLS_CERT, data.PINCER_TLS_KEY),
     isPlain: data.PINCER_PLAIN_HTTP === "1",
     publicUrl: data.PINCER_PUBLIC_URL ?? null,
-    activeDevicesMax: data.PINCER_MAX_ACTIVE_DEVICES,
+    activeDevicesMax: Number(data.PINCER_MAX_ACTIVE_DEVICES),
     logLevel: data.PINCER_LOG_LEVEL,
   };
+}
+
+/** Where a service is, and nothing more: no user, no query, no fragment. */
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (url.protocol !== "https:" && url.protocol !== "http:") return false;
+  return `${url.username}${url.password}${url.search}${url.hash}` === "";
 }
 
 function tlsFilesOf(certFile: string | undefined, keyFile: string | undefined): Config["tlsFiles"] {

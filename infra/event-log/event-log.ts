@@ -210,12 +210,14 @@ export class SqliteEventLog extends LogReader implements EventLog {
   #fail(error: unknown): unknown {
     if (!isDiskTrouble(error)) return error;
     const failure = toLogError(error, this.file);
-    if (failure.trouble === "failed" || failure.trouble === "broken") {
-      // After a failed fsync nobody knows what is on the disk. Whoever opens the log anew will.
-      this.#rejectAll(failure);
-      this.growth.error(failure);
-    }
+    // After a failed fsync nobody knows what is on the disk. Whoever opens the log anew will.
+    if (failure.trouble === "failed" || failure.trouble === "broken") this.giveUp(failure);
     return failure;
+  }
+
+  protected override giveUp(failure: LogError): void {
+    this.#rejectAll(failure);
+    super.giveUp(failure);
   }
 
   #rejectAll(failure: LogError): void {

@@ -8,6 +8,7 @@ export { LogReader } from "./log-reader.js";
 export { databaseSuffixes, logFile, openLog, openLogReader } from "./open.js";
 export { pluck } from "./pluck.js";
 export { eventTypes, type StoredEvent } from "./record.js";
+export { lockForServing } from "./serving-lock.js";
 export { replay, tail, type Cursor } from "./tail.js";
 export type { Verdict } from "./verifier.js";
 export { verifyLog } from "./verify.js";

@@ -1,10 +1,11 @@
+import { statSync } from "node:fs";
 import type { Database, Statement } from "better-sqlite3";
 import { Subject, type Observable } from "rxjs";
 import type { Secrets } from "../../commands/ports/index.js";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import { genesisHash, toHex, type ChainRow } from "./chain.js";
 import { selectChain, toChainRow, type ChainColumns } from "./chain-rows.js";
-import { toLogError } from "./errors.js";
+import { LogError, toLogError } from "./errors.js";
 import { Heads, requireSafe, type Head } from "./heads.js";
 import { pluck } from "./pluck.js";
 import { decode, type StoredEvent } from "./record.js";
@@ -60,12 +61,14 @@ export class LogReader implements Secrets {
   readonly #firstReadable: Statement<[string, number], number | null>;
   readonly #firstEventId: Statement<[], string>;
   readonly #secret: Statement<[string], Uint8Array>;
+  readonly #inode: number;
   #seenDataVersion: number | undefined;
   #announced = 0;
 
   constructor(protected readonly db: Database) {
     this.heads = new Heads(db);
     this.wire = new WireReader(db);
+    this.#inode = statSync(db.name).ino;
     this.#all = db.prepare("SELECT * FROM events WHERE position > ? ORDER BY position LIMIT ?");
     this.#chain = db
       .prepare<[number, number], ChainColumns>(`${selectChain} WHERE position > ? ORDER BY position LIMIT ?`)
@@ -224,12 +227,26 @@ export class LogReader implements Secrets {
 
   /** Another process may write to the same file; SQLite tells us that it did, not when. */
   noticeForeignCommits(): void {
+    if (!this.isOpen) return;
     try {
-      if (this.isOpen) this.announceGrowth(this.head().position);
+      this.#requireSameFile();
+      this.announceGrowth(this.head().position);
     } catch (error) {
       clearInterval(this.#poll);
-      this.growth.error(toLogError(error, this.file));
+      this.giveUp(toLogError(error, this.file));
     }
+  }
+
+  /** Ends it: nothing more can be known of this file. */
+  protected giveUp(failure: LogError): void {
+    this.growth.error(failure);
+  }
+
+  /** What is written to a file that was deleted, or moved away, is lost with the process. */
+  #requireSameFile(): void {
+    const found = statSync(this.file, { throwIfNoEntry: false });
+    if (found?.ino === this.#inode) return;
+    throw new LogError("failed", this.file, null, "the file is gone, or another one is in its place");
   }
 
   protected announceGrowth(position: number): void {

@@ -7,12 +7,15 @@ const ownersOnly = 0o700;
 
 /** Makes the directory if there is none; what is in it is nobody else's business. Once made, a power cut leaves it. */
 export function makePrivateDirectory(directory: string): void {
-  const firstMade = mkdirSync(directory, { recursive: true, mode: 0o700 });
-  if (firstMade === undefined) return;
-  for (let made = resolve(directory); ; made = dirname(made)) {
-    syncDirectory(dirname(made));
-    if (made === resolve(firstMade)) return;
+  const path = resolve(directory);
+  if (existsSync(path)) return;
+  makePrivateDirectory(dirname(path)); // Level by level: where nothing can be made, Node's own way never comes back.
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // Another process was faster.
   }
+  syncDirectory(dirname(path));
 }
 
 /** Files made meanwhile, also those that a library makes beside the one it was asked for, are the owner's alone. */

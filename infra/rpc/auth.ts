@@ -1,4 +1,4 @@
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { rotateToken } from "../../commands/devices/rotate-token.js";
 import type { Handling } from "../../commands/handle.js";
 import type { Clock, Ids } from "../../commands/ports/index.js";
@@ -26,7 +26,7 @@ export function authService(
 ): ServiceImpl<typeof AuthService> {
   return {
     async createPairingCode(_request, context) {
-      const { code, handled } = await pairing.createCode(provenanceOf(context));
+      const { code, handled } = await pairing.createCode(deviceOf(context), provenanceOf(context));
       const { events } = expectDone(handled);
       return { code, ...whereabouts, ...recorded(events, "pairingCodeCreated", ({ expiresAt }) => ({ expiresAt })) };
     },
@@ -53,6 +53,11 @@ export function authService(
       return { token: bearer, ...recorded(events, "tokenIssued", lease) };
     },
   };
+}
+
+function deviceOf(context: HandlerContext): string | null {
+  const caller = callerOf(context);
+  return caller.kind === "device" ? caller.session.deviceId : null;
 }
 
 function lease({ deviceId, expiresAt, renewAfter }: PayloadOf<"tokenIssued">) {

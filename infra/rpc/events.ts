@@ -13,6 +13,12 @@ export interface StreamObserver {
   gap(): void;
 }
 
+/** A head that a client has kept. */
+interface Known {
+  readonly knownPosition: bigint;
+  readonly knownHash: Uint8Array;
+}
+
 export function eventsService(
   log: LogReader,
   growth: Growth,
@@ -20,7 +26,9 @@ export function eventsService(
   observer: StreamObserver,
   heartbeatMillis = heartbeatMillisDefault,
 ): ServiceImpl<typeof EventsService> {
-  const open = (threadId: string | null, from: number, context: HandlerContext) => {
+  const isKnown = ({ knownPosition, knownHash }: Known) =>
+    knownPosition === 0n || log.hashAt(toCount(knownPosition)) === Buffer.from(knownHash).toString("hex");
+  const open = (threadId: string | null, from: number, known: Known, context: HandlerContext) => {
     let cursor = from;
     const behind = () => headOf(log, threadId) - cursor;
     const signal = streams.open(callerOf(context), context.values.get(peerKey), context.signal, behind);
@@ -29,6 +37,7 @@ export function eventsService(
       log,
       growth,
       signal,
+      isSameLog: isKnown(known),
       heartbeatMillis,
       asJson: context.requestHeader.get("content-type")?.includes("json") ?? false,
       onSent: (sent) => {
@@ -40,12 +49,12 @@ export function eventsService(
     });
   };
   return {
-    watchThread({ threadId, fromSequence }, context) {
+    watchThread({ threadId, fromSequence, ...known }, context) {
       if (log.threadHead(threadId) === 0) throw toConnectError(refuse("thread_not_found"));
-      return open(threadId, toCount(fromSequence), context);
+      return open(threadId, toCount(fromSequence), known, context);
     },
-    watchLog({ fromPosition }, context) {
-      return open(null, toCount(fromPosition), context);
+    watchLog({ fromPosition, ...known }, context) {
+      return open(null, toCount(fromPosition), known, context);
     },
   };
 }

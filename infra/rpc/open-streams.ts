@@ -13,8 +13,8 @@ import { toConnectError } from "./refusal.js";
 const streamsPerDeviceMax = 100;
 /** A stream that is told to end may say why. One whose reader has stopped cannot, and is cut off. */
 const lastWordsMillis = 50;
-/** Node's timers count no further. */
-const timerMillisMax = 2 ** 31 - 1;
+/** How often a stream looks whether its token has expired: a timer does not follow a clock that is set, or that slept. */
+const expiryLookMillis = 60_000;
 
 interface OpenStream {
   readonly caller: Caller;
@@ -102,7 +102,7 @@ export class OpenStreams {
     return validUntil > this.clock.now() && this.log.secret(tokenId) !== null;
   }
 
-  /** Looks again when the timer was early, or could not count as far as the token lasts. */
+  /** Looks again and again, at the latest when the token should have expired. */
   #planExpiry(stream: OpenStream): () => void {
     const { caller } = stream;
     if (caller.kind === "operator") return () => undefined;
@@ -111,7 +111,7 @@ export class OpenStreams {
     const look = () => {
       const millis = expiresAt - this.clock.now();
       if (millis <= 0) stream.end(toConnectError(refuse("unauthenticated")));
-      else timer = setTimeout(look, Math.min(millis, timerMillisMax)).unref();
+      else timer = setTimeout(look, Math.min(millis, expiryLookMillis)).unref();
     };
     look();
     return () => {

@@ -16,6 +16,8 @@ export interface Watching {
   readonly growth: Growth;
   /** Clients that speak JSON get messages; to the others the stored bytes go as they are. */
   readonly asJson: boolean;
+  /** False if the client has shown a head that this log does not have: its cursor belongs to another. */
+  readonly isSameLog: boolean;
   /** Aborted with an error that the client shall be told, or with none when it has gone. */
   readonly signal: AbortSignal;
   /** After so long without an event the stream says that it is still there. */
@@ -44,7 +46,7 @@ export async function* watch(
     told.isUpToDate ||= cursor === head;
     return heartbeat(log, threadId, head, cursor === head);
   };
-  if (cursor > headOf(log, threadId)) {
+  if (!watching.isSameLog || cursor > headOf(log, threadId)) {
     watching.onGap();
     yield gap(log, threadId, cursor);
     return;

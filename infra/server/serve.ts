@@ -6,7 +6,7 @@ import type { Clock } from "../../commands/ports/index.js";
 import { projections } from "../../projections/index.js";
 import { hasActiveDevices } from "../../read-models/devices/index.js";
 import type { Config } from "../config/config.js";
-import { openLog, systemEntropy, type SqliteEventLog } from "../event-log/index.js";
+import { lockForServing, openLog, systemEntropy, type SqliteEventLog } from "../event-log/index.js";
 import { systemClock } from "../ports/system-clock.js";
 import { systemIds } from "../ports/system-ids.js";
 import { isDamage, Projector, ReadModelStore } from "../projector/index.js";
@@ -46,8 +46,11 @@ export function socketFile(dataDirectory: string): string {
 /** Opens the log, says that it is alive, and brings the read models up to date: then it is ready. */
 export async function serve(config: Config, logger: Logger, clock: Clock = systemClock): Promise<Running> {
   const { dataDirectory, publicUrl, activeDevicesMax } = config;
-  const log = openLog(dataDirectory, systemEntropy(systemIds));
-  const store = ReadModelStore.open(dataDirectory, logger);
+  const release = lockForServing(dataDirectory);
+  const { log, store } = releasing(release, () => ({
+    log: openLog(dataDirectory, systemEntropy(systemIds)),
+    store: ReadModelStore.open(dataDirectory, logger),
+  }));
   const projector = new Projector(log, store, projections, logger);
   const metrics = new Metrics();
   const readiness: Readiness = { isReady: false, position: 0, head: log.head().position };
@@ -68,6 +71,7 @@ export async function serve(config: Config, logger: Logger, clock: Clock = syste
     if (isDamage(error)) store.closeAndDiscard();
     else store.close();
     log.close();
+    release();
   };
 
   const { network, socket, fingerprint } = await listen(config, handle, clock, logger).catch((error: unknown) => {
@@ -132,7 +136,7 @@ export async function serve(config: Config, logger: Logger, clock: Clock = syste
     firstPairingCode: async () => {
       const { pairing } = await starting;
       if (await hasActiveDevices(store.query)) return null;
-      return (await pairing.createCode(byOperator)).code;
+      return (await pairing.createCode(null, byOperator)).code;
     },
     ended,
     stop: async () => {
@@ -160,6 +164,15 @@ async function listen(
     return { network, socket, fingerprint: certificate.fingerprint };
   } catch (error) {
     await socket.close(0);
+    throw error;
+  }
+}
+
+function releasing<T>(release: () => void, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    release();
     throw error;
   }
 }

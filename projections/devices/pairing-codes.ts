@@ -11,11 +11,15 @@ export const pairingCodesProjection: Projection = {
       if (payload === null) return;
       write.insert(pairingCodes, {
         pairing_id: payload.pairingId,
+        created_by: payload.createdByDeviceId || null,
         expires_at: textOf(payload.expiresAt),
         used_at: null,
         created_at: occurredAt,
         position,
       });
+    },
+    deviceRevoked({ payload }, write) {
+      if (payload !== null) write.delete(pairingCodes, { created_by: payload.deviceId });
     },
     devicePaired({ payload, occurredAt }, write) {
       if (payload !== null) write.update(pairingCodes, { pairing_id: payload.pairingId }, { used_at: occurredAt });

@@ -5,7 +5,14 @@ import type { ReadModelTables } from "../tables.js";
 /** The hash of a code is a secret, and not here. */
 export const pairingCodes = table(
   "pairing_codes",
-  { pairing_id: "text", expires_at: "text", used_at: "text?", created_at: "text", position: "integer" },
+  {
+    pairing_id: "text",
+    created_by: "text?",
+    expires_at: "text",
+    used_at: "text?",
+    created_at: "text",
+    position: "integer",
+  },
   { primaryKey: ["pairing_id"], indexes: [["position"]] },
 );
 

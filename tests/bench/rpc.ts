@@ -4,7 +4,7 @@ import { connect, type ClientHttp2Session } from "node:http2";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { EventsService, WatchThreadRequestSchema } from "../../proto/gen/pincer/protocol/v1/events_pb.js";
 import { SystemService } from "../../proto/gen/pincer/protocol/v1/system_pb.js";
 import { ThreadsService } from "../../proto/gen/pincer/protocol/v1/threads_pb.js";
@@ -75,13 +75,7 @@ async function replayCounting({ url, threadIds, tokens }: Server, eventCount: nu
 }
 
 function countFrames(session: ClientHttp2Session, threadId: string, token: string, atLeast: number): Promise<void> {
-  const message = Buffer.from(
-    toBinary(WatchThreadRequestSchema, {
-      $typeName: "pincer.protocol.v1.WatchThreadRequest",
-      threadId,
-      fromSequence: 0n,
-    }),
-  );
+  const message = Buffer.from(toBinary(WatchThreadRequestSchema, create(WatchThreadRequestSchema, { threadId })));
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);
   const stream = session.request({

@@ -123,6 +123,7 @@ function checkedAtOpenOnly(growth: Growth): Watch {
       signal,
       asJson: false,
       heartbeatMillis: heartbeatMillisDefault,
+      isSameLog: true,
       onSent: () => undefined,
       onGap: () => undefined,
     });

@@ -2,8 +2,8 @@ import { toTimestamp, type Instant, type NewFact } from "../../domain/shared/ind
 
 const day = 86_400_000;
 
-export function codeCreated(pairingId: string, expiresAt: Instant): NewFact {
-  return { case: "pairingCodeCreated", value: { pairingId, expiresAt: toTimestamp(expiresAt) } };
+export function codeCreated(pairingId: string, expiresAt: Instant, createdByDeviceId = ""): NewFact {
+  return { case: "pairingCodeCreated", value: { pairingId, expiresAt: toTimestamp(expiresAt), createdByDeviceId } };
 }
 
 export function paired(deviceId: string, pairingId: string, name = "phone", publicKey = ""): NewFact {

@@ -40,7 +40,7 @@ export function ownerFacts(
   function decide(): Decision {
     switch (kind) {
       case "code":
-        return createPairingCode(state, name, noon);
+        return createPairingCode(state, name, deviceId || null, noon);
       case "paired": {
         const pairingId = state.pairings[0]?.id ?? null;
         const device = { deviceId: name, tokenId: `token ${name}`, name, publicKey: `key ${name}` };

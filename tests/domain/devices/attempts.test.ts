@@ -39,6 +39,11 @@ describe("whoever tries a pairing code", () => {
     ).toBe(0);
   });
 
+  test("does not wait for years because the clock was wrong once", () => {
+    const ahead = [{ address: "a", at: noon + 365 * 86_400_000 }];
+    expect(waitSeconds(ahead, "a", noon)).toBe(1);
+  });
+
   test("is not kept waiting by another's failures, as long as they are few", () => {
     expect(
       waitSeconds(

@@ -35,7 +35,7 @@ const pairedWithToken = [codeCreated("p1", noon), paired("d1", "p1"), issued("d1
 describe("a pairing code", () => {
   test("is good for ten minutes", () => {
     given(devices)
-      .when(createPairingCode, "p1", noon)
+      .when(createPairingCode, "p1", null, noon)
       .thenRecords(codeCreated("p1", noon + 10 * minute));
   });
 
@@ -102,6 +102,32 @@ describe("a device", () => {
 
   test("that was never paired cannot be revoked", () => {
     given(devices).when(revokeDevice, "d1").thenRefuses("device_not_found");
+  });
+});
+
+describe("a revoked device does not come back", () => {
+  const itsCode = codeCreated("p2", noon + 1, "d1");
+
+  test("by a code that it has made before", () => {
+    for (const reason of ["owner", "replaced"]) {
+      given(devices, ...pairedWithToken, itsCode, revoked("d1", reason))
+        .when(bindPairingCode, binding({ pairingId: "p2", deviceId: "d2", tokenId: "t2" }), noon)
+        .thenRefuses("pairing_code_invalid");
+    }
+    const { state } = given(devices, ...pairedWithToken, itsCode);
+    expect(obsoleteSecrets(state, [revoked("d1")])).toEqual(["t1", "p2"]);
+  });
+
+  test("by a code that it makes now", () => {
+    given(devices, ...pairedWithToken, revoked("d1"))
+      .when(createPairingCode, "p2", "d1", noon)
+      .thenRefuses("device_revoked");
+  });
+
+  test("while another's code stays good", () => {
+    given(devices, ...pairedWithToken, codeCreated("p2", noon + 1), revoked("d1"))
+      .when(bindPairingCode, binding({ pairingId: "p2", deviceId: "d2", tokenId: "t2" }), noon)
+      .thenRecords(paired("d2", "p2"), issued("d2", "t2", noon));
   });
 });
 

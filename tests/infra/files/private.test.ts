@@ -3,6 +3,7 @@ import { chmodSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { logFile } from "../../../infra/event-log/index.js";
 import { readModelsFile } from "../../../infra/projector/index.js";
+import { makePrivateDirectory } from "../../../infra/files/private.js";
 import { openBackend } from "../../support/backend.js";
 import { open } from "../../support/conversation.js";
 import { workbench } from "../../support/workbench.js";
@@ -26,4 +27,10 @@ test("directories that had to be made on the way are the owner's alone, too", as
   const made = join(bench.path, "a", "b", "c");
   bench.closing(await openBackend(made));
   for (const directory of [made, join(made, ".."), join(made, "..", "..")]) expect(modeOf(directory)).toBe("700");
+});
+
+test("a directory that cannot be made is an error, and not an endless wait", () => {
+  expect(() => {
+    makePrivateDirectory("/proc/nothing/here");
+  }).toThrow();
 });

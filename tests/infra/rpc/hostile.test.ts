@@ -6,14 +6,14 @@ import { pino } from "pino";
 import { serve, type Running } from "../../../infra/server/serve.js";
 import { AuthService } from "../../../proto/gen/pincer/protocol/v1/auth_pb.js";
 import { ThreadsService } from "../../../proto/gen/pincer/protocol/v1/threads_pb.js";
+import { temporaryDirectory } from "../../support/backend.js";
 import { networkTransport, testConfig } from "../../support/server.js";
-import { workbench } from "../../support/workbench.js";
 import { bearer, unissuedToken } from "./bad-tokens.js";
 import { codeIn } from "./hostile-answer.js";
 import { hostileRequests } from "./hostile-requests.js";
 import { packagePath, RawConnection } from "./raw.js";
 
-const bench = workbench();
+let directory: ReturnType<typeof temporaryDirectory>;
 const listThreads = { ":path": `${packagePath}.ThreadsService/ListThreads`, "content-type": "application/json" };
 let running: Running;
 let connection: RawConnection;
@@ -27,7 +27,8 @@ beforeEach(async () => {
   printed = [];
   const print = (...args: unknown[]) => printed.push(args);
   Object.assign(console, { error: print, warn: print, log: print });
-  running = await serve(testConfig(bench.path), pino({ level: "warn" }, { write: (line) => lines.push(line) }));
+  directory = temporaryDirectory();
+  running = await serve(testConfig(directory.path), pino({ level: "warn" }, { write: (line) => lines.push(line) }));
   const auth = createClient(AuthService, networkTransport(running.url));
   ({ token } = await auth.bindPairingCode({ code: (await running.firstPairingCode())! }));
   connection = new RawConnection(running.url);
@@ -40,6 +41,7 @@ afterEach(async () => {
   expect(body.toString()).toContain("\npincer_open_streams 0\n");
   connection.close();
   await running.stop();
+  directory.remove();
   Object.assign(console, console_);
   expect(printed).toEqual([]);
   expect(lines).toEqual([]);

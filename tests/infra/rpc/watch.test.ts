@@ -29,6 +29,7 @@ function open(threadId: string | null, from: number, heartbeatMillis = 60_000): 
     asJson: true,
     signal: leaving.signal,
     heartbeatMillis,
+    isSameLog: true,
     onSent: () => undefined,
     onGap: () => {
       gaps += 1;

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/events.proto.
  */
 export const file_pincer_protocol_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("Ch9waW5jZXIvcHJvdG9jb2wvdjEvZXZlbnRzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEiPgoSV2F0Y2hUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRIVCg1mcm9tX3NlcXVlbmNlGAIgASgEIigKD1dhdGNoTG9nUmVxdWVzdBIVCg1mcm9tX3Bvc2l0aW9uGAEgASgEMr0BCg1FdmVudHNTZXJ2aWNlElgKC1dhdGNoVGhyZWFkEiYucGluY2VyLnByb3RvY29sLnYxLldhdGNoVGhyZWFkUmVxdWVzdBofLnBpbmNlci5wcm90b2NvbC52MS5UaHJlYWRFdmVudDABElIKCFdhdGNoTG9nEiMucGluY2VyLnByb3RvY29sLnYxLldhdGNoTG9nUmVxdWVzdBofLnBpbmNlci5wcm90b2NvbC52MS5UaHJlYWRFdmVudDABQjlaN2dpdGh1Yi5jb20vbG94L3BpbmNlci9nZW4vcGluY2VyL3Byb3RvY29sL3YxO3Byb3RvY29sdjFiBnByb3RvMw", [file_pincer_protocol_v1_envelope]);
+  fileDesc("Ch9waW5jZXIvcHJvdG9jb2wvdjEvZXZlbnRzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEiagoSV2F0Y2hUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRIVCg1mcm9tX3NlcXVlbmNlGAIgASgEEhYKDmtub3duX3Bvc2l0aW9uGAMgASgEEhIKCmtub3duX2hhc2gYBCABKAwiVAoPV2F0Y2hMb2dSZXF1ZXN0EhUKDWZyb21fcG9zaXRpb24YASABKAQSFgoOa25vd25fcG9zaXRpb24YAiABKAQSEgoKa25vd25faGFzaBgDIAEoDDK9AQoNRXZlbnRzU2VydmljZRJYCgtXYXRjaFRocmVhZBImLnBpbmNlci5wcm90b2NvbC52MS5XYXRjaFRocmVhZFJlcXVlc3QaHy5waW5jZXIucHJvdG9jb2wudjEuVGhyZWFkRXZlbnQwARJSCghXYXRjaExvZxIjLnBpbmNlci5wcm90b2NvbC52MS5XYXRjaExvZ1JlcXVlc3QaHy5waW5jZXIucHJvdG9jb2wudjEuVGhyZWFkRXZlbnQwAUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM", [file_pincer_protocol_v1_envelope]);
 
 /**
  * @generated from message pincer.protocol.v1.WatchThreadRequest
@@ -29,6 +29,20 @@ export type WatchThreadRequest = Message<"pincer.protocol.v1.WatchThreadRequest"
    * @generated from field: uint64 from_sequence = 2;
    */
   fromSequence: bigint;
+
+  /**
+   * a head that the client kept from a heartbeat; if the log has another hash there,
+   *
+   * @generated from field: uint64 known_position = 3;
+   */
+  knownPosition: bigint;
+
+  /**
+   * it is not the log that the cursor belongs to: the answer is a gap
+   *
+   * @generated from field: bytes known_hash = 4;
+   */
+  knownHash: Uint8Array;
 };
 
 /**
@@ -48,6 +62,18 @@ export type WatchLogRequest = Message<"pincer.protocol.v1.WatchLogRequest"> & {
    * @generated from field: uint64 from_position = 1;
    */
   fromPosition: bigint;
+
+  /**
+   * as for a thread
+   *
+   * @generated from field: uint64 known_position = 2;
+   */
+  knownPosition: bigint;
+
+  /**
+   * @generated from field: bytes known_hash = 3;
+   */
+  knownHash: Uint8Array;
 };
 
 /**
