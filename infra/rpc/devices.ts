@@ -9,7 +9,7 @@ import type { ReadModelTables } from "../../read-models/tables.js";
 import { callerOf, provenanceOf } from "./caller.js";
 import { page } from "./paging.js";
 import { expectDone } from "./refusal.js";
-import { toTimestamp, toTimestampIf } from "./times.js";
+import { timestampOf, timestampIfAny } from "./times.js";
 
 export function devicesService(
   handling: Handling,
@@ -38,8 +38,8 @@ function toDevice(row: DeviceRow, currentId: string | null) {
     deviceId: row.device_id,
     name: row.name,
     isCurrent: row.device_id === currentId,
-    createdAt: toTimestamp(row.created_at),
-    revokedAt: toTimestampIf(row.revoked_at),
-    lastUsedAt: toTimestampIf(row.last_used_at),
+    createdAt: timestampOf(row.created_at),
+    revokedAt: timestampIfAny(row.revoked_at),
+    lastUsedAt: timestampIfAny(row.last_used_at),
   };
 }

@@ -11,7 +11,7 @@ import { findHeartbeatConfig } from "../../read-models/schedules/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import { provenanceOf } from "./caller.js";
 import { expectDone } from "./refusal.js";
-import { toTimestamp } from "./times.js";
+import { timestampOf } from "./times.js";
 
 /** What of it is built. Policy, audit and notifications come with their rooms. */
 export function systemService(
@@ -21,7 +21,7 @@ export function systemService(
 ): Partial<ServiceImpl<typeof SystemService>> {
   const memory = async () => {
     const row = await findAgentMemory(query);
-    return row === undefined ? { content: "" } : { content: row.content, updatedAt: toTimestamp(row.updated_at) };
+    return row === undefined ? { content: "" } : { content: row.content, updatedAt: timestampOf(row.updated_at) };
   };
   const heartbeat = async () => {
     const row = await findHeartbeatConfig(query);
@@ -30,7 +30,7 @@ export function systemService(
       enabled: row.enabled === 1,
       intervalMinutes: row.interval_minutes,
       tasksMarkdown: row.tasks_markdown,
-      tasksUpdatedAt: toTimestamp(row.updated_at),
+      tasksUpdatedAt: timestampOf(row.updated_at),
     };
   };
   return {

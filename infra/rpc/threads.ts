@@ -21,7 +21,7 @@ import type { LogReader } from "../event-log/index.js";
 import { provenanceOf } from "./caller.js";
 import { page } from "./paging.js";
 import { expectDone, toConnectError } from "./refusal.js";
-import { toTimestamp } from "./times.js";
+import { timestampOf } from "./times.js";
 
 const channel = "ios";
 const snapshotMessagesMax = 200;
@@ -88,8 +88,8 @@ function toThread(row: ThreadRow) {
   return {
     threadId: row.thread_id,
     title: row.title ?? "",
-    createdAt: toTimestamp(row.created_at),
-    updatedAt: toTimestamp(row.updated_at),
+    createdAt: timestampOf(row.created_at),
+    updatedAt: timestampOf(row.updated_at),
     messageCount: row.message_count,
   };
 }
@@ -100,7 +100,7 @@ function toMessage(row: MessageRow) {
     role: row.role,
     content: row.content,
     contentTrust: trusts[row.content_trust] ?? ContentTrust.CONTENT_TRUST_UNSPECIFIED,
-    createdAt: toTimestamp(row.created_at),
+    createdAt: timestampOf(row.created_at),
     ...(row.metadata_json !== null && { metadata: JSON.parse(row.metadata_json) as JsonObject }),
   };
 }

@@ -47,10 +47,12 @@ export function socketFile(dataDirectory: string): string {
 export async function serve(config: Config, logger: Logger, clock: Clock = systemClock): Promise<Running> {
   const { dataDirectory, publicUrl, activeDevicesMax } = config;
   const release = lockForServing(dataDirectory);
-  const { log, store } = releasing(release, () => ({
-    log: openLog(dataDirectory, systemEntropy(systemIds)),
-    store: ReadModelStore.open(dataDirectory, logger),
-  }));
+  const log = orElse(release, () => openLog(dataDirectory, systemEntropy(systemIds)));
+  const letGo = () => {
+    log.close();
+    release();
+  };
+  const store = orElse(letGo, () => ReadModelStore.open(dataDirectory, logger));
   const projector = new Projector(log, store, projections, logger);
   const metrics = new Metrics();
   const readiness: Readiness = { isReady: false, position: 0, head: log.head().position };
@@ -70,8 +72,7 @@ export async function serve(config: Config, logger: Logger, clock: Clock = syste
     projector.close();
     if (isDamage(error)) store.closeAndDiscard();
     else store.close();
-    log.close();
-    release();
+    letGo();
   };
 
   const { network, socket, fingerprint } = await listen(config, handle, clock, logger).catch((error: unknown) => {
@@ -168,11 +169,12 @@ async function listen(
   }
 }
 
-function releasing<T>(release: () => void, open: () => T): T {
+/** Opens something, or takes back what was done before. */
+function orElse<T>(takeBack: () => void, open: () => T): T {
   try {
     return open();
   } catch (error) {
-    release();
+    takeBack();
     throw error;
   }
 }

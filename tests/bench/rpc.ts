@@ -8,6 +8,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { EventsService, WatchThreadRequestSchema } from "../../proto/gen/pincer/protocol/v1/events_pb.js";
 import { SystemService } from "../../proto/gen/pincer/protocol/v1/system_pb.js";
 import { ThreadsService } from "../../proto/gen/pincer/protocol/v1/threads_pb.js";
+import { frame } from "../support/frame.js";
 import { networkTransport } from "../support/server.js";
 import { interleave, median, perSecond, type Measured, type Trial } from "./measure.js";
 import type { Benchmark, Setting } from "./setting.js";
@@ -75,16 +76,14 @@ async function replayCounting({ url, threadIds, tokens }: Server, eventCount: nu
 }
 
 function countFrames(session: ClientHttp2Session, threadId: string, token: string, atLeast: number): Promise<void> {
-  const message = Buffer.from(toBinary(WatchThreadRequestSchema, create(WatchThreadRequestSchema, { threadId })));
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
+  const message = toBinary(WatchThreadRequestSchema, create(WatchThreadRequestSchema, { threadId }));
   const stream = session.request({
     ":method": "POST",
     ":path": "/pincer.protocol.v1.EventsService/WatchThread",
     "content-type": "application/connect+proto",
     authorization: `Bearer ${token}`,
   });
-  stream.end(Buffer.concat([head, message]));
+  stream.end(frame(message));
   return new Promise((resolve, reject) => {
     let frames = 0;
     let left = 0; // Of the frame that has begun.

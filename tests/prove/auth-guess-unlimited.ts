@@ -1,8 +1,6 @@
 import { createClient } from "@connectrpc/connect";
 import type { DescService } from "@bufbuild/protobuf";
-import { connect } from "node:net";
 import type { Clock } from "../../commands/ports/index.js";
-import { createConnectTransport } from "@connectrpc/connect-node";
 import { defaultLimits } from "../../infra/server/limits.js";
 import type { Handler } from "../../infra/server/connections.js";
 import { listenSocket, listenTls } from "../../infra/server/listeners.js";
@@ -12,7 +10,7 @@ import { systemClock } from "../../infra/ports/system-clock.js";
 import { startServices } from "../../infra/rpc/services.js";
 import { projections } from "../../projections/index.js";
 import { openBackend, quiet } from "../support/backend.js";
-import { networkTransport, type TestServer } from "../support/server.js";
+import { networkTransport, socketTransport, type TestServer } from "../support/server.js";
 
 /** A server whose read models know nothing of failed attempts: so its limiter never has anything to count. */
 export async function startUnlimited(dataDirectory: string, _overrides: object, clock: Clock): Promise<TestServer> {
@@ -38,11 +36,7 @@ export async function startUnlimited(dataDirectory: string, _overrides: object, 
   const certificate = await loadCertificate(source, systemClock, quiet);
   const network = await listenTls({ host: "127.0.0.1", port: 0 }, certificate, serving(false));
   const socket = await listenSocket(socketFile(dataDirectory), serving(true));
-  const operator = createConnectTransport({
-    baseUrl: "http://localhost",
-    httpVersion: "2",
-    nodeOptions: { createConnection: () => connect(socketFile(dataDirectory)) },
-  });
+  const operator = socketTransport(socketFile(dataDirectory));
   return {
     running: { url: network.url } as TestServer["running"],
     dataDirectory,

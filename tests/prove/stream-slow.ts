@@ -8,7 +8,9 @@ import { WatchThreadRequestSchema } from "../../proto/gen/pincer/protocol/v1/eve
 import { appendOf, record, write } from "../support/appends.js";
 import { openTestLog } from "../support/backend.js";
 import { delta, threadCreated } from "../support/facts.js";
+import { frame } from "../support/frame.js";
 import { connectTo, openStream } from "../support/watcher.js";
+import { median } from "../bench/measure.js";
 import type { Check, Proof } from "./proof.js";
 import { withDirectory } from "./scratch.js";
 import type { SlowOrders, SlowServer } from "./stream-slow-child.js";
@@ -103,8 +105,6 @@ async function stopReaders({ url, tokens }: SlowServer, first: number, count: nu
   const session = connect(url, { rejectUnauthorized: false });
   session.on("error", () => undefined);
   const message = toBinary(WatchThreadRequestSchema, create(WatchThreadRequestSchema, { threadId: "t" }));
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
   const token = tokens[Math.floor(first / readersPerConnection) % tokens.length]!;
   for (let index = 0; index < count; index++) {
     const stream = session.request({
@@ -114,7 +114,7 @@ async function stopReaders({ url, tokens }: SlowServer, first: number, count: nu
       authorization: `Bearer ${token}`,
     });
     stream.on("error", () => undefined);
-    stream.end(Buffer.concat([head, message]));
+    stream.end(frame(message));
     await once(stream, "response"); // And never reads what comes with it.
   }
   return session;
@@ -156,10 +156,6 @@ async function measure(
     replayMillis: median(replays),
     p99Millis: latencies.toSorted((a, b) => a - b)[Math.floor(latencies.length * 0.99)] ?? 0,
   };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
 function residentMegabytes(pid: number): number {

@@ -1,9 +1,7 @@
 import Database from "better-sqlite3";
 import { logFile, SqliteEventLog, systemEntropy } from "../../infra/event-log/index.js";
 import { systemIds } from "../../infra/ports/system-ids.js";
-import { Projector, ReadModelStore } from "../../infra/projector/index.js";
-import { projections } from "../../projections/index.js";
-import { openBackend, openTestLog, quiet, type Backend } from "../support/backend.js";
+import { openBackend, openBackendOn, openTestLog, type Backend } from "../support/backend.js";
 
 /**
  * The backend as it is, and broken on purpose:
@@ -28,28 +26,13 @@ export function openVariant(directory: string, variant: Variant): Promise<Backen
 }
 
 /** The product's own classes on a connection that is not opened as the product opens it. */
-async function openSpoiled(directory: string, spoil: (db: Database.Database) => unknown): Promise<Backend> {
+function openSpoiled(directory: string, spoil: (db: Database.Database) => unknown): Promise<Backend> {
   openTestLog(directory).close(); // The schema is as it should be.
   const db = new Database(logFile(directory), { timeout: 1_000 });
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
   spoil(db);
-  const log = new SqliteEventLog(db, systemEntropy(systemIds));
-  const store = ReadModelStore.open(directory, quiet);
-  const projector = new Projector(log, store, projections, quiet);
-  await projector.start();
-  return {
-    log,
-    store,
-    projector,
-    readModels: projector,
-    ids: systemIds,
-    close: () => {
-      projector.close();
-      store.close();
-      log.close();
-    },
-  };
+  return openBackendOn(new SqliteEventLog(db, systemEntropy(systemIds)), directory);
 }
 
 /** Without a transaction, whatever another process writes between our look-up and our insert goes unseen. */

@@ -45,11 +45,16 @@ export interface Backend extends Handling {
   close(): void;
 }
 
-export async function openBackend(
+export function openBackend(directory: string, projections?: readonly Projection[]): Promise<Backend> {
+  return openBackendOn(openTestLog(directory), directory, projections);
+}
+
+/** The rest of the backend, on a log that is open already. */
+export async function openBackendOn(
+  log: SqliteEventLog,
   directory: string,
   projections: readonly Projection[] = allProjections,
 ): Promise<Backend> {
-  const log = openTestLog(directory);
   const store = ReadModelStore.open(directory, quiet);
   const projector = new Projector(log, store, projections, quiet);
   await projector.start();

@@ -68,7 +68,7 @@ export function networkTransport(baseUrl: string, token?: string): Transport {
   });
 }
 
-function socketTransport(file: string): Transport {
+export function socketTransport(file: string): Transport {
   return createConnectTransport({
     baseUrl: "http://localhost",
     httpVersion: "2",

@@ -2,7 +2,8 @@ import { gzipSync } from "node:zlib";
 import type { OutgoingHttpHeaders } from "node:http2";
 import { requestBytesMax } from "../../../infra/rpc/api.js";
 import { hostileValues } from "./hostile-values.js";
-import { frame, packagePath } from "./raw.js";
+import { frame } from "../../support/frame.js";
+import { packagePath } from "./raw.js";
 
 /** Something that no honest client sends, and how the server may answer it. */
 export interface HostileRequest {

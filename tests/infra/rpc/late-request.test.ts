@@ -5,7 +5,8 @@ import { startServer, type TestServer } from "../../support/server.js";
 import { workbench } from "../../support/workbench.js";
 import { bearer } from "./bad-tokens.js";
 import { movableClock } from "./movable-clock.js";
-import { errorIn, frame, packagePath, RawConnection, readAnswer } from "./raw.js";
+import { frame } from "../../support/frame.js";
+import { errorIn, packagePath, RawConnection, readAnswer } from "./raw.js";
 
 const bench = workbench();
 const clock = movableClock();

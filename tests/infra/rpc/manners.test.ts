@@ -10,7 +10,8 @@ import { AuthService } from "../../../proto/gen/pincer/protocol/v1/auth_pb.js";
 import { networkTransport, testConfig } from "../../support/server.js";
 import { workbench } from "../../support/workbench.js";
 import { bearer } from "./bad-tokens.js";
-import { frame, packagePath, RawConnection } from "./raw.js";
+import { frame } from "../../support/frame.js";
+import { packagePath, RawConnection } from "./raw.js";
 
 const bench = workbench();
 const watchLog = { ":path": `${packagePath}.EventsService/WatchLog`, "content-type": "application/connect+json" };

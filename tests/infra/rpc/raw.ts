@@ -64,11 +64,3 @@ export function errorIn({ body }: RawAnswer): { code?: string; message?: string 
   const parsed = JSON.parse(text.slice(Math.max(0, text.indexOf("{")))) as { error?: object; code?: string };
   return parsed.error ?? parsed;
 }
-
-/** A message as streams and gRPC send it: flags, its length, its bytes. */
-export function frame(message: Uint8Array | string, flags = 0, length = Buffer.byteLength(message)): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt8(flags, 0);
-  head.writeUInt32BE(length, 1);
-  return Buffer.concat([head, Buffer.from(message as string)]);
-}

@@ -14,6 +14,7 @@ import { appendOf, record, write } from "../../support/appends.js";
 import { openTestLog, temporaryDirectory } from "../../support/backend.js";
 import { deadEnd } from "../../support/dead-end.js";
 import { said, threadCreated } from "../../support/facts.js";
+import { frame } from "../../support/frame.js";
 import { startServer, type TestServer } from "../../support/server.js";
 import { connectTo, openStream, take, untilEnd, untilOpenStreams, type Connection } from "../../support/watcher.js";
 
@@ -203,9 +204,6 @@ describe("a client that does not behave", () => {
   });
 
   function body(): Buffer {
-    const message = toBinary(WatchThreadRequestSchema, create(WatchThreadRequestSchema, thread));
-    const head = Buffer.alloc(5);
-    head.writeUInt32BE(message.length, 1);
-    return Buffer.concat([head, message]);
+    return frame(toBinary(WatchThreadRequestSchema, create(WatchThreadRequestSchema, thread)));
   }
 });
