@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/memory_events.proto.
  */
 export const file_pincer_protocol_v1_memory_events: GenFile = /*@__PURE__*/
-  fileDesc("CiZwaW5jZXIvcHJvdG9jb2wvdjEvbWVtb3J5X2V2ZW50cy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxIk0KD0FydGlmYWN0Q3JlYXRlZBITCgthcnRpZmFjdF9pZBgBIAEoCRIRCgl0aHJlYWRfaWQYAiABKAkSEgoKbWVkaWFfdHlwZRgDIAEoCSI9ChVNZW1vcnlDaGVja3BvaW50U2F2ZWQSFQoNY2hlY2twb2ludF9pZBgBIAEoCRINCgVzY29wZRgCIAEoCSJbChRTa2lsbFByb3Bvc2FsQ3JlYXRlZBITCgtwcm9wb3NhbF9pZBgBIAEoCRINCgV0aXRsZRgCIAEoCRIfChdyZXF1aXJlc19vd25lcl9hcHByb3ZhbBgDIAEoCCJkCh5TZWxmSW1wcm92ZW1lbnRQcm9wb3NhbENyZWF0ZWQSEwoLcHJvcG9zYWxfaWQYASABKAkSDAoEa2luZBgCIAEoCRIfChdyZXF1aXJlc19vd25lcl9hcHByb3ZhbBgDIAEoCCI7CgtOb3RlV3JpdHRlbhIPCgdub3RlX2lkGAEgASgJEg0KBXRpdGxlGAIgASgJEgwKBHRleHQYAyABKAkiRAoOU3VtbWFyeVdyaXR0ZW4SEgoKc3VtbWFyeV9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEhAKCHR1cm5faWRzGAMgAygJIiUKEkFnZW50TWVtb3J5VXBkYXRlZBIPCgdjb250ZW50GAEgASgJQjlaN2dpdGh1Yi5jb20vbG94L3BpbmNlci9nZW4vcGluY2VyL3Byb3RvY29sL3YxO3Byb3RvY29sdjFiBnByb3RvMw");
+  fileDesc("CiZwaW5jZXIvcHJvdG9jb2wvdjEvbWVtb3J5X2V2ZW50cy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxIm0KD0FydGlmYWN0Q3JlYXRlZBITCgthcnRpZmFjdF9pZBgBIAEoCRIRCgl0aHJlYWRfaWQYAiABKAkSEgoKbWVkaWFfdHlwZRgDIAEoCRINCgV0aXRsZRgEIAEoCRIPCgdjb250ZW50GAUgASgMIj0KFU1lbW9yeUNoZWNrcG9pbnRTYXZlZBIVCg1jaGVja3BvaW50X2lkGAEgASgJEg0KBXNjb3BlGAIgASgJIlsKFFNraWxsUHJvcG9zYWxDcmVhdGVkEhMKC3Byb3Bvc2FsX2lkGAEgASgJEg0KBXRpdGxlGAIgASgJEh8KF3JlcXVpcmVzX293bmVyX2FwcHJvdmFsGAMgASgIImQKHlNlbGZJbXByb3ZlbWVudFByb3Bvc2FsQ3JlYXRlZBITCgtwcm9wb3NhbF9pZBgBIAEoCRIMCgRraW5kGAIgASgJEh8KF3JlcXVpcmVzX293bmVyX2FwcHJvdmFsGAMgASgIIjsKC05vdGVXcml0dGVuEg8KB25vdGVfaWQYASABKAkSDQoFdGl0bGUYAiABKAkSDAoEdGV4dBgDIAEoCSKTAQoOU3VtbWFyeVdyaXR0ZW4SEgoKc3VtbWFyeV9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEhAKCHR1cm5faWRzGAMgAygJEhsKE3ByZXZpb3VzX3N1bW1hcnlfaWQYBCABKAkSGAoQdGhyb3VnaF9wb3NpdGlvbhgFIAEoBBIWCg50b2tlbl9lc3RpbWF0ZRgGIAEoBCIlChJBZ2VudE1lbW9yeVVwZGF0ZWQSDwoHY29udGVudBgBIAEoCUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM");
 
 /**
  * @generated from message pincer.protocol.v1.ArtifactCreated
@@ -30,6 +30,16 @@ export type ArtifactCreated = Message<"pincer.protocol.v1.ArtifactCreated"> & {
    * @generated from field: string media_type = 3;
    */
   mediaType: string;
+
+  /**
+   * @generated from field: string title = 4;
+   */
+  title: string;
+
+  /**
+   * @generated from field: bytes content = 5;
+   */
+  content: Uint8Array;
 };
 
 /**
@@ -161,11 +171,28 @@ export type SummaryWritten = Message<"pincer.protocol.v1.SummaryWritten"> & {
   text: string;
 
   /**
-   * what it was made from
+   * what it was made from, beside the summary before it
    *
    * @generated from field: repeated string turn_ids = 3;
    */
   turnIds: string[];
+
+  /**
+   * @generated from field: string previous_summary_id = 4;
+   */
+  previousSummaryId: string;
+
+  /**
+   * of the log: turns that ended later are not in it
+   *
+   * @generated from field: uint64 through_position = 5;
+   */
+  throughPosition: bigint;
+
+  /**
+   * @generated from field: uint64 token_estimate = 6;
+   */
+  tokenEstimate: bigint;
 };
 
 /**

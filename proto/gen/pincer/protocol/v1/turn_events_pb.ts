@@ -4,7 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Identity, OutputStream, RiskClass, TriggerType, TurnBudget } from "./common_pb.js";
 import { file_pincer_protocol_v1_common } from "./common_pb.js";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -13,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/turn_events.proto.
  */
 export const file_pincer_protocol_v1_turn_events: GenFile = /*@__PURE__*/
-  fileDesc("CiRwaW5jZXIvcHJvdG9jb2wvdjEvdHVybl9ldmVudHMucHJvdG8SEnBpbmNlci5wcm90b2NvbC52MSJdCgtUdXJuU3RhcnRlZBIXCg91c2VyX21lc3NhZ2VfaWQYASABKAkSNQoMdHJpZ2dlcl90eXBlGAIgASgOMh8ucGluY2VyLnByb3RvY29sLnYxLlRyaWdnZXJUeXBlIk0KEVR1cm5CdWRnZXRBcHBsaWVkEjgKEGVmZmVjdGl2ZV9idWRnZXQYASABKAsyHi5waW5jZXIucHJvdG9jb2wudjEuVHVybkJ1ZGdldCJRChpNb2RlbE91dHB1dFJlcGFpckF0dGVtcHRlZBIWCg5yZXBhaXJfYXR0ZW1wdBgBIAEoDRIbChNmYWxsYmFja19tb2RlbF91c2VkGAIgASgIIi0KDVR1cm5Db21wbGV0ZWQSHAoUYXNzaXN0YW50X21lc3NhZ2VfaWQYASABKAkiPgoKVHVybkZhaWxlZBIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJcmV0cnlhYmxlGAMgASgIIlcKClR1cm5QYXVzZWQSHAoUcGVuZGluZ19hY3Rpb25fY291bnQYASABKA0SEgoKc3RlcHNfdXNlZBgCIAEoDRIXCg9zdGVwc19yZW1haW5pbmcYAyABKA0iPgoLVHVyblJlc3VtZWQSFgoOcmVzdW1lZF9yZWFzb24YASABKAkSFwoPc3RlcHNfcmVtYWluaW5nGAIgASgNIooBChZBc3Npc3RhbnRUaGlua2luZ0RlbHRhEhIKCnNlZ21lbnRfaWQYASABKAkSDQoFZGVsdGEYAiABKAkSEAoIcmVkYWN0ZWQYAyABKAgSOwoKdmlzaWJpbGl0eRgEIAEoDjInLnBpbmNlci5wcm90b2NvbC52MS5SZWFzb25pbmdWaXNpYmlsaXR5IjcKEkFzc2lzdGFudFRleHREZWx0YRISCgpzZWdtZW50X2lkGAEgASgJEg0KBWRlbHRhGAIgASgJIm0KGUFzc2lzdGFudE1lc3NhZ2VDb21taXR0ZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIRCglmdWxsX3RleHQYAiABKAkSKQoIbWV0YWRhdGEYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IsQBCg9Ub29sQ2FsbFBsYW5uZWQSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhEKCXRvb2xfbmFtZRgCIAEoCRIlCgRhcmdzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxCgpyaXNrX2NsYXNzGAQgASgOMh0ucGluY2VyLnByb3RvY29sLnYxLlJpc2tDbGFzcxIuCghpZGVudGl0eRgFIAEoDjIcLnBpbmNlci5wcm90b2NvbC52MS5JZGVudGl0eSJuChRUb29sRXhlY3V0aW9uU3RhcnRlZBIUCgxleGVjdXRpb25faWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEhEKCXRvb2xfbmFtZRgDIAEoCRIXCg9kaXNwbGF5X2NvbW1hbmQYBCABKAkilQEKGFRvb2xFeGVjdXRpb25PdXRwdXREZWx0YRIUCgxleGVjdXRpb25faWQYASABKAkSMAoGc3RyZWFtGAIgASgOMiAucGluY2VyLnByb3RvY29sLnYxLk91dHB1dFN0cmVhbRINCgVjaHVuaxgDIAEoDBIUCgxvZmZzZXRfYnl0ZXMYBCABKAQSDAoEdXRmOBgFIAEoCCJ7ChVUb29sRXhlY3V0aW9uRmluaXNoZWQSFAoMZXhlY3V0aW9uX2lkGAEgASgJEhEKCWV4aXRfY29kZRgCIAEoBRITCgtkdXJhdGlvbl9tcxgDIAEoBBIRCgl0aW1lZF9vdXQYBCABKAgSEQoJdHJ1bmNhdGVkGAUgASgIIj0KClR1cm5RdWV1ZWQSFwoPdXNlcl9tZXNzYWdlX2lkGAEgASgJEhYKDmJlaGluZF90dXJuX2lkGAIgASgJIlIKEE1vZGVsQ2FsbFN0YXJ0ZWQSDwoHY2FsbF9pZBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIMCgRzdGVwGAQgASgNIoUBChFNb2RlbENhbGxGaW5pc2hlZBIPCgdjYWxsX2lkGAEgASgJEhUKDWZpbmlzaF9yZWFzb24YAiABKAkSFAoMaW5wdXRfdG9rZW5zGAMgASgEEhUKDW91dHB1dF90b2tlbnMYBCABKAQSGwoTY2FjaGVkX2lucHV0X3Rva2VucxgFIAEoBCJhChBNb2RlbENhbGxSZXRyaWVkEg8KB2NhbGxfaWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIOCgZyZWFzb24YAyABKAkSGwoTZmFsbGJhY2tfbW9kZWxfdXNlZBgEIAEoCCp4ChNSZWFzb25pbmdWaXNpYmlsaXR5EiQKIFJFQVNPTklOR19WSVNJQklMSVRZX1VOU1BFQ0lGSUVEEAASEQoNUkVBU09OSU5HX09GRhABEhUKEVJFQVNPTklOR19TVU1NQVJZEAISEQoNUkVBU09OSU5HX1JBVxADQjlaN2dpdGh1Yi5jb20vbG94L3BpbmNlci9nZW4vcGluY2VyL3Byb3RvY29sL3YxO3Byb3RvY29sdjFiBnByb3RvMw", [file_google_protobuf_struct, file_pincer_protocol_v1_common]);
+  fileDesc("CiRwaW5jZXIvcHJvdG9jb2wvdjEvdHVybl9ldmVudHMucHJvdG8SEnBpbmNlci5wcm90b2NvbC52MSLQAQoLVHVyblN0YXJ0ZWQSFwoPdXNlcl9tZXNzYWdlX2lkGAEgASgJEjUKDHRyaWdnZXJfdHlwZRgCIAEoDjIfLnBpbmNlci5wcm90b2NvbC52MS5UcmlnZ2VyVHlwZRIPCgd0dXJuX2lkGAMgASgJEhkKEXRyaWdnZXJfc291cmNlX2lkGAQgASgJEkUKFHJlYXNvbmluZ192aXNpYmlsaXR5GAUgASgOMicucGluY2VyLnByb3RvY29sLnYxLlJlYXNvbmluZ1Zpc2liaWxpdHkiTQoRVHVybkJ1ZGdldEFwcGxpZWQSOAoQZWZmZWN0aXZlX2J1ZGdldBgBIAEoCzIeLnBpbmNlci5wcm90b2NvbC52MS5UdXJuQnVkZ2V0IoIBChpNb2RlbE91dHB1dFJlcGFpckF0dGVtcHRlZBIWCg5yZXBhaXJfYXR0ZW1wdBgBIAEoDRIbChNmYWxsYmFja19tb2RlbF91c2VkGAIgASgIEg8KB2NhbGxfaWQYAyABKAkSDgoGcmVhc29uGAQgASgJEg4KBm91dHB1dBgFIAEoCSItCg1UdXJuQ29tcGxldGVkEhwKFGFzc2lzdGFudF9tZXNzYWdlX2lkGAEgASgJImwKClR1cm5GYWlsZWQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCBIsCghyZXRyeV9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiVwoKVHVyblBhdXNlZBIcChRwZW5kaW5nX2FjdGlvbl9jb3VudBgBIAEoDRISCgpzdGVwc191c2VkGAIgASgNEhcKD3N0ZXBzX3JlbWFpbmluZxgDIAEoDSI+CgtUdXJuUmVzdW1lZBIWCg5yZXN1bWVkX3JlYXNvbhgBIAEoCRIXCg9zdGVwc19yZW1haW5pbmcYAiABKA0iigEKFkFzc2lzdGFudFRoaW5raW5nRGVsdGESEgoKc2VnbWVudF9pZBgBIAEoCRINCgVkZWx0YRgCIAEoCRIQCghyZWRhY3RlZBgDIAEoCBI7Cgp2aXNpYmlsaXR5GAQgASgOMicucGluY2VyLnByb3RvY29sLnYxLlJlYXNvbmluZ1Zpc2liaWxpdHkiNwoSQXNzaXN0YW50VGV4dERlbHRhEhIKCnNlZ21lbnRfaWQYASABKAkSDQoFZGVsdGEYAiABKAkigQEKGUFzc2lzdGFudE1lc3NhZ2VDb21taXR0ZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIRCglmdWxsX3RleHQYAiABKAkSKQoIbWV0YWRhdGEYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhIKCnNlZ21lbnRfaWQYBCABKAki6QEKD1Rvb2xDYWxsUGxhbm5lZBIUCgx0b29sX2NhbGxfaWQYASABKAkSEQoJdG9vbF9uYW1lGAIgASgJEiUKBGFyZ3MYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKCnJpc2tfY2xhc3MYBCABKA4yHS5waW5jZXIucHJvdG9jb2wudjEuUmlza0NsYXNzEi4KCGlkZW50aXR5GAUgASgOMhwucGluY2VyLnByb3RvY29sLnYxLklkZW50aXR5EgwKBHN0ZXAYBiABKA0SFQoNanVzdGlmaWNhdGlvbhgHIAEoCSJuChRUb29sRXhlY3V0aW9uU3RhcnRlZBIUCgxleGVjdXRpb25faWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEhEKCXRvb2xfbmFtZRgDIAEoCRIXCg9kaXNwbGF5X2NvbW1hbmQYBCABKAkilQEKGFRvb2xFeGVjdXRpb25PdXRwdXREZWx0YRIUCgxleGVjdXRpb25faWQYASABKAkSMAoGc3RyZWFtGAIgASgOMiAucGluY2VyLnByb3RvY29sLnYxLk91dHB1dFN0cmVhbRINCgVjaHVuaxgDIAEoDBIUCgxvZmZzZXRfYnl0ZXMYBCABKAQSDAoEdXRmOBgFIAEoCCLUAQoVVG9vbEV4ZWN1dGlvbkZpbmlzaGVkEhQKDGV4ZWN1dGlvbl9pZBgBIAEoCRIRCglleGl0X2NvZGUYAiABKAUSEwoLZHVyYXRpb25fbXMYAyABKAQSEQoJdGltZWRfb3V0GAQgASgIEhEKCXRydW5jYXRlZBgFIAEoCBIUCgx0b29sX2NhbGxfaWQYBiABKAkSDgoGcmVzdWx0GAcgASgJEg4KBmZhaWxlZBgIIAEoCBIRCgl1bnRydXN0ZWQYCSABKAgSDgoGb3JpZ2luGAogASgJIqECCgpUdXJuUXVldWVkEhcKD3VzZXJfbWVzc2FnZV9pZBgBIAEoCRIWCg5iZWhpbmRfdHVybl9pZBgCIAEoCRIPCgd0dXJuX2lkGAMgASgJEjUKDHRyaWdnZXJfdHlwZRgEIAEoDjIfLnBpbmNlci5wcm90b2NvbC52MS5UcmlnZ2VyVHlwZRIZChF0cmlnZ2VyX3NvdXJjZV9pZBgFIAEoCRJFChRyZWFzb25pbmdfdmlzaWJpbGl0eRgGIAEoDjInLnBpbmNlci5wcm90b2NvbC52MS5SZWFzb25pbmdWaXNpYmlsaXR5EjgKEHJlcXVlc3RlZF9idWRnZXQYByABKAsyHi5waW5jZXIucHJvdG9jb2wudjEuVHVybkJ1ZGdldCIpChZUdXJuSW50ZXJydXB0UmVxdWVzdGVkEg8KB3R1cm5faWQYASABKAki3AEKEE1vZGVsQ2FsbFN0YXJ0ZWQSDwoHY2FsbF9pZBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIMCgRzdGVwGAQgASgNEg8KB2F0dGVtcHQYBSABKA0SGwoTZmFsbGJhY2tfbW9kZWxfdXNlZBgGIAEoCBIXCg9yZXNlcnZlZF90b2tlbnMYByABKAQSMAoMc3RlcF9lbmRzX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdwdXJwb3NlGAkgASgJIrkBChFNb2RlbENhbGxGaW5pc2hlZBIPCgdjYWxsX2lkGAEgASgJEhUKDWZpbmlzaF9yZWFzb24YAiABKAkSFAoMaW5wdXRfdG9rZW5zGAMgASgEEhUKDW91dHB1dF90b2tlbnMYBCABKAQSGwoTY2FjaGVkX2lucHV0X3Rva2VucxgFIAEoBBIQCghwcm92aWRlchgGIAEoCRINCgVtb2RlbBgHIAEoCRIRCgllc3RpbWF0ZWQYCCABKAgifAoPTW9kZWxDYWxsRmFpbGVkEg8KB2NhbGxfaWQYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSFgoOY2hhcmdlZF90b2tlbnMYBCABKAQSEAoIcHJvdmlkZXIYBSABKAkSDQoFbW9kZWwYBiABKAkikQEKEE1vZGVsQ2FsbFJldHJpZWQSDwoHY2FsbF9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg4KBnJlYXNvbhgDIAEoCRIbChNmYWxsYmFja19tb2RlbF91c2VkGAQgASgIEi4KCm5vdF9iZWZvcmUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKngKE1JlYXNvbmluZ1Zpc2liaWxpdHkSJAogUkVBU09OSU5HX1ZJU0lCSUxJVFlfVU5TUEVDSUZJRUQQABIRCg1SRUFTT05JTkdfT0ZGEAESFQoRUkVBU09OSU5HX1NVTU1BUlkQAhIRCg1SRUFTT05JTkdfUkFXEANCOVo3Z2l0aHViLmNvbS9sb3gvcGluY2VyL2dlbi9waW5jZXIvcHJvdG9jb2wvdjE7cHJvdG9jb2x2MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_pincer_protocol_v1_common]);
 
 /**
  * @generated from message pincer.protocol.v1.TurnStarted
@@ -28,6 +29,21 @@ export type TurnStarted = Message<"pincer.protocol.v1.TurnStarted"> & {
    * @generated from field: pincer.protocol.v1.TriggerType trigger_type = 2;
    */
   triggerType: TriggerType;
+
+  /**
+   * @generated from field: string turn_id = 3;
+   */
+  turnId: string;
+
+  /**
+   * @generated from field: string trigger_source_id = 4;
+   */
+  triggerSourceId: string;
+
+  /**
+   * @generated from field: pincer.protocol.v1.ReasoningVisibility reasoning_visibility = 5;
+   */
+  reasoningVisibility: ReasoningVisibility;
 };
 
 /**
@@ -69,6 +85,27 @@ export type ModelOutputRepairAttempted = Message<"pincer.protocol.v1.ModelOutput
    * @generated from field: bool fallback_model_used = 2;
    */
   fallbackModelUsed: boolean;
+
+  /**
+   * whose output it was
+   *
+   * @generated from field: string call_id = 3;
+   */
+  callId: string;
+
+  /**
+   * what is wrong with it
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * what the model had said, as far as it is kept
+   *
+   * @generated from field: string output = 5;
+   */
+  output: string;
 };
 
 /**
@@ -115,6 +152,13 @@ export type TurnFailed = Message<"pincer.protocol.v1.TurnFailed"> & {
    * @generated from field: bool retryable = 3;
    */
   retryable: boolean;
+
+  /**
+   * when it makes sense again, if that is known
+   *
+   * @generated from field: google.protobuf.Timestamp retry_at = 4;
+   */
+  retryAt?: Timestamp | undefined;
 };
 
 /**
@@ -245,6 +289,13 @@ export type AssistantMessageCommitted = Message<"pincer.protocol.v1.AssistantMes
    * @generated from field: google.protobuf.Struct metadata = 3;
    */
   metadata?: JsonObject | undefined;
+
+  /**
+   * full_text is all text deltas of this segment, one after the other
+   *
+   * @generated from field: string segment_id = 4;
+   */
+  segmentId: string;
 };
 
 /**
@@ -282,6 +333,20 @@ export type ToolCallPlanned = Message<"pincer.protocol.v1.ToolCallPlanned"> & {
    * @generated from field: pincer.protocol.v1.Identity identity = 5;
    */
   identity: Identity;
+
+  /**
+   * of its turn, from 1
+   *
+   * @generated from field: uint32 step = 6;
+   */
+  step: number;
+
+  /**
+   * the model's own words
+   *
+   * @generated from field: string justification = 7;
+   */
+  justification: string;
 };
 
 /**
@@ -388,6 +453,37 @@ export type ToolExecutionFinished = Message<"pincer.protocol.v1.ToolExecutionFin
    * @generated from field: bool truncated = 5;
    */
   truncated: boolean;
+
+  /**
+   * @generated from field: string tool_call_id = 6;
+   */
+  toolCallId: string;
+
+  /**
+   * what the model is told
+   *
+   * @generated from field: string result = 7;
+   */
+  result: string;
+
+  /**
+   * @generated from field: bool failed = 8;
+   */
+  failed: boolean;
+
+  /**
+   * the result was written by others
+   *
+   * @generated from field: bool untrusted = 9;
+   */
+  untrusted: boolean;
+
+  /**
+   * by whom, such as an address
+   *
+   * @generated from field: string origin = 10;
+   */
+  origin: string;
 };
 
 /**
@@ -410,6 +506,31 @@ export type TurnQueued = Message<"pincer.protocol.v1.TurnQueued"> & {
    * @generated from field: string behind_turn_id = 2;
    */
   behindTurnId: string;
+
+  /**
+   * @generated from field: string turn_id = 3;
+   */
+  turnId: string;
+
+  /**
+   * @generated from field: pincer.protocol.v1.TriggerType trigger_type = 4;
+   */
+  triggerType: TriggerType;
+
+  /**
+   * @generated from field: string trigger_source_id = 5;
+   */
+  triggerSourceId: string;
+
+  /**
+   * @generated from field: pincer.protocol.v1.ReasoningVisibility reasoning_visibility = 6;
+   */
+  reasoningVisibility: ReasoningVisibility;
+
+  /**
+   * @generated from field: pincer.protocol.v1.TurnBudget requested_budget = 7;
+   */
+  requestedBudget?: TurnBudget | undefined;
 };
 
 /**
@@ -418,6 +539,27 @@ export type TurnQueued = Message<"pincer.protocol.v1.TurnQueued"> & {
  */
 export const TurnQueuedSchema: GenMessage<TurnQueued> = /*@__PURE__*/
   messageDesc(file_pincer_protocol_v1_turn_events, 14);
+
+/**
+ * The active turn ends at its next tool, or at once if it runs none; what waits comes then.
+ *
+ * @generated from message pincer.protocol.v1.TurnInterruptRequested
+ */
+export type TurnInterruptRequested = Message<"pincer.protocol.v1.TurnInterruptRequested"> & {
+  /**
+   * the one to be ended
+   *
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.TurnInterruptRequested.
+ * Use `create(TurnInterruptRequestedSchema)` to create a new message.
+ */
+export const TurnInterruptRequestedSchema: GenMessage<TurnInterruptRequested> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_turn_events, 15);
 
 /**
  * @generated from message pincer.protocol.v1.ModelCallStarted
@@ -439,9 +581,42 @@ export type ModelCallStarted = Message<"pincer.protocol.v1.ModelCallStarted"> & 
   model: string;
 
   /**
+   * of its turn, from 1
+   *
    * @generated from field: uint32 step = 4;
    */
   step: number;
+
+  /**
+   * at this step, from 1
+   *
+   * @generated from field: uint32 attempt = 5;
+   */
+  attempt: number;
+
+  /**
+   * @generated from field: bool fallback_model_used = 6;
+   */
+  fallbackModelUsed: boolean;
+
+  /**
+   * of the day's budget, until it is known what the call has cost
+   *
+   * @generated from field: uint64 reserved_tokens = 7;
+   */
+  reservedTokens: bigint;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp step_ends_at = 8;
+   */
+  stepEndsAt?: Timestamp | undefined;
+
+  /**
+   * turn|summary
+   *
+   * @generated from field: string purpose = 9;
+   */
+  purpose: string;
 };
 
 /**
@@ -449,7 +624,7 @@ export type ModelCallStarted = Message<"pincer.protocol.v1.ModelCallStarted"> & 
  * Use `create(ModelCallStartedSchema)` to create a new message.
  */
 export const ModelCallStartedSchema: GenMessage<ModelCallStarted> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_turn_events, 15);
+  messageDesc(file_pincer_protocol_v1_turn_events, 16);
 
 /**
  * @generated from message pincer.protocol.v1.ModelCallFinished
@@ -479,6 +654,23 @@ export type ModelCallFinished = Message<"pincer.protocol.v1.ModelCallFinished"> 
    * @generated from field: uint64 cached_input_tokens = 5;
    */
   cachedInputTokens: bigint;
+
+  /**
+   * @generated from field: string provider = 6;
+   */
+  provider: string;
+
+  /**
+   * @generated from field: string model = 7;
+   */
+  model: string;
+
+  /**
+   * the provider did not count, so we did
+   *
+   * @generated from field: bool estimated = 8;
+   */
+  estimated: boolean;
 };
 
 /**
@@ -486,7 +678,55 @@ export type ModelCallFinished = Message<"pincer.protocol.v1.ModelCallFinished"> 
  * Use `create(ModelCallFinishedSchema)` to create a new message.
  */
 export const ModelCallFinishedSchema: GenMessage<ModelCallFinished> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_turn_events, 16);
+  messageDesc(file_pincer_protocol_v1_turn_events, 17);
+
+/**
+ * The call has no answer. Its deltas, if any came, are void.
+ *
+ * @generated from message pincer.protocol.v1.ModelCallFailed
+ */
+export type ModelCallFailed = Message<"pincer.protocol.v1.ModelCallFailed"> & {
+  /**
+   * @generated from field: string call_id = 1;
+   */
+  callId: string;
+
+  /**
+   * rate_limited, timeout, cut, server_stopped …
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: string message = 3;
+   */
+  message: string;
+
+  /**
+   * an estimate of what was spent on it
+   *
+   * @generated from field: uint64 charged_tokens = 4;
+   */
+  chargedTokens: bigint;
+
+  /**
+   * @generated from field: string provider = 5;
+   */
+  provider: string;
+
+  /**
+   * @generated from field: string model = 6;
+   */
+  model: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.ModelCallFailed.
+ * Use `create(ModelCallFailedSchema)` to create a new message.
+ */
+export const ModelCallFailedSchema: GenMessage<ModelCallFailed> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_turn_events, 18);
 
 /**
  * @generated from message pincer.protocol.v1.ModelCallRetried
@@ -513,6 +753,11 @@ export type ModelCallRetried = Message<"pincer.protocol.v1.ModelCallRetried"> & 
    * @generated from field: bool fallback_model_used = 4;
    */
   fallbackModelUsed: boolean;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp not_before = 5;
+   */
+  notBefore?: Timestamp | undefined;
 };
 
 /**
@@ -520,7 +765,7 @@ export type ModelCallRetried = Message<"pincer.protocol.v1.ModelCallRetried"> & 
  * Use `create(ModelCallRetriedSchema)` to create a new message.
  */
 export const ModelCallRetriedSchema: GenMessage<ModelCallRetried> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_turn_events, 17);
+  messageDesc(file_pincer_protocol_v1_turn_events, 19);
 
 /**
  * @generated from enum pincer.protocol.v1.ReasoningVisibility
