@@ -6,6 +6,7 @@ import {
   type RecordedEvent,
   type Refusal,
 } from "../domain/shared/index.js";
+import type { Folds } from "./folds.js";
 import type {
   AppendResult,
   CommandKey,
@@ -24,10 +25,12 @@ const pageEvents = 500;
 export interface Handling {
   readonly log: EventLog;
   readonly readModels: ReadModels;
+  /** What was read before is not read again, if somebody remembers it. */
+  readonly folds?: Folds;
 }
 
 /** What one attempt concluded, and where its facts go. */
-interface Proposal {
+export interface Proposal {
   readonly stream: string;
   readonly threadId: string | null;
   readonly provenance: Provenance;
@@ -37,20 +40,24 @@ interface Proposal {
 }
 
 /** Reads a stream and folds it into a state. Whatever was loaded must not have changed when the facts are recorded. */
-type Load = <State>(stream: string, initial: State, evolve: (state: State, fact: Fact) => State) => State;
+export type Load = <State>(stream: string, initial: State, evolve: (state: State, fact: Fact) => State) => State;
 
 export interface Command {
   readonly at: Instant;
   readonly key?: CommandKey;
-  /** Called again with fresh states when somebody else was faster. */
-  readonly decide: (load: Load) => Proposal;
+  /**
+   * Called again with fresh states when somebody else was faster. Several proposals are recorded together, in their
+   * order, or not at all.
+   */
+  readonly decide: (load: Load) => Proposal | readonly Proposal[] | Refusal;
 }
 
 /** Events are empty when there was nothing to record; for a repeated key they are those of the first time. */
 export type Handled = { readonly outcome: "done"; readonly events: readonly RecordedEvent[] } | Refusal;
 
 /** The one way a command is carried out. When it is done, its events are durable, and the read models show them. */
-export async function handle({ log, readModels }: Handling, command: Command): Promise<Handled> {
+export async function handle(handling: Handling, command: Command): Promise<Handled> {
+  const { log, readModels } = handling;
   // 1. A retry gets the first answer, whatever has happened since.
   const recalled = command.key && log.recall(command.key);
   if (recalled) return answer(recalled, readModels);
@@ -58,23 +65,26 @@ export async function handle({ log, readModels }: Handling, command: Command): P
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
     // 2. Load what the decision needs, remembering the versions.
     const versions = new Map<string, number>();
-    const proposal = command.decide((stream, initial, evolve) => {
-      const { state, version } = fold(log, stream, initial, evolve);
+    const concluded = command.decide((stream, initial, evolve) => {
+      const { state, version } = fold(handling, stream, initial, evolve);
       versions.set(stream, version);
       return state;
     });
+    if ("outcome" in concluded) return concluded;
+    const proposals: readonly Proposal[] = "stream" in concluded ? [concluded] : concluded;
 
     // 3. Decide.
-    const { decision } = proposal;
-    if (decision.outcome === "refused") return decision;
-    if (decision.facts.length === 0) return { outcome: "done", events: [] };
+    const refused = proposals.map(({ decision }) => decision).find(isRefusal);
+    if (refused !== undefined) return refused;
+    const writes = proposals.map(writeOf);
+    if (writes.every(({ facts }) => facts.length === 0)) return { outcome: "done", events: [] };
 
     // 4. Record, provided that everything that was read is still true.
     const result = await log.append({
       occurredAt: command.at,
-      writes: writesOf(proposal, decision.facts, versions),
+      writes: [...guardsOf(versions, writes), ...writes],
       ...(command.key && { command: command.key }),
-      ...(proposal.secrets && { secrets: proposal.secrets }),
+      ...secretsOf(proposals),
     });
     if (result.outcome !== "version_conflict") return answer(result, readModels);
   }
@@ -90,30 +100,42 @@ async function answer(result: Exclude<AppendResult, VersionConflict>, readModels
 }
 
 function fold<State>(
-  log: EventLog,
+  { log, folds }: Handling,
   stream: string,
   initial: State,
   evolve: (state: State, fact: Fact) => State,
-): { state: State; version: number } {
-  let state = initial;
-  let version = 0;
+): { readonly state: State; readonly version: number } {
+  let { state, version } = folds?.recall(stream, evolve) ?? { state: initial, version: 0 };
   for (;;) {
     const events = log.readStream(stream, version, pageEvents);
     const last = events.at(-1);
-    if (last === undefined) return { state, version };
+    if (last === undefined) break;
     for (const { type, payload } of events) state = evolve(state, { case: type, value: payload } as Fact);
     version = last.version;
   }
+  folds?.remember(stream, evolve, { state, version });
+  return { state, version };
 }
 
-function writesOf(
-  { stream, threadId, provenance }: Proposal,
-  facts: StreamWrite["facts"],
-  versions: ReadonlyMap<string, number>,
-): StreamWrite[] {
-  const guards = [...versions].filter(([read]) => read !== stream);
-  return [
-    { stream, expected: versions.get(stream) ?? "any", threadId, provenance, facts },
-    ...guards.map(([read, expected]) => ({ stream: read, expected, threadId: null, provenance, facts: [] })),
-  ];
+function isRefusal(decision: Decision): decision is Refusal {
+  return decision.outcome === "refused";
+}
+
+function writeOf({ stream, threadId, provenance, decision }: Proposal): StreamWrite {
+  const facts = isRefusal(decision) ? [] : decision.facts;
+  return { stream, expected: "any", threadId, provenance, facts };
+}
+
+/** Everything that was read must still be as it was. */
+function guardsOf(versions: ReadonlyMap<string, number>, [first]: readonly StreamWrite[]): readonly StreamWrite[] {
+  if (first === undefined) return [];
+  return [...versions].map(([stream, expected]) => ({ ...first, stream, expected, threadId: null, facts: [] }));
+}
+
+function secretsOf(proposals: readonly Proposal[]): { readonly secrets?: SecretChanges } {
+  const changes = proposals.flatMap(({ secrets }) => secrets ?? []);
+  if (changes.length === 0) return {};
+  const keep = changes.flatMap((change) => change.keep);
+  const forget = changes.flatMap((change) => change.forget);
+  return { secrets: { keep, forget } };
 }

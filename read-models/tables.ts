@@ -1,17 +1,24 @@
+import type { ModelCallRow } from "./budgets/index.js";
 import type { AuthTokenRow, DeviceRow, PairingAttemptRow, PairingCodeRow } from "./devices/index.js";
-import type { AgentMemoryRow } from "./memory/index.js";
+import type { AgentMemoryRow, ArtifactRow, ConversationSummaryRow, NoteRow } from "./memory/index.js";
 import type { HeartbeatConfigRow } from "./schedules/index.js";
 import type { MessageRow } from "./threads/messages.js";
 import type { ThreadRow } from "./threads/threads.js";
+import type { TurnRow } from "./threads/turns.js";
 
 /** Every table of `read-models.db`, as the queries see it. */
 export interface ReadModelTables {
   readonly agent_memory: AgentMemoryRow;
+  readonly artifacts: ArtifactRow;
   readonly auth_tokens: AuthTokenRow;
+  readonly conversation_summaries: ConversationSummaryRow;
   readonly devices: DeviceRow;
   readonly heartbeat_config: HeartbeatConfigRow;
   readonly messages: MessageRow;
+  readonly model_calls: ModelCallRow;
+  readonly notes: NoteRow;
   readonly pairing_attempts: PairingAttemptRow;
   readonly pairing_codes: PairingCodeRow;
   readonly threads: ThreadRow;
+  readonly turns: TurnRow;
 }

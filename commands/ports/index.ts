@@ -1,4 +1,5 @@
 export type { Clock } from "./clock.js";
+export type { Conversation, Conversations, EndedTurn, Summary, TokenUsage, Utterance } from "./conversation.js";
 export type {
   Append,
   Appended,
@@ -15,4 +16,15 @@ export type {
   VersionConflict,
 } from "./event-log.js";
 export type { Ids } from "./ids.js";
+export {
+  ModelError,
+  type Model,
+  type ModelAnswer,
+  type ModelDelta,
+  type ModelMessage,
+  type ModelRequest,
+  type ModelTool,
+} from "./model.js";
+export type { Random } from "./random.js";
 export type { ReadModels } from "./read-models.js";
+export type { Timers } from "./timers.js";

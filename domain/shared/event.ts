@@ -20,6 +20,9 @@ export type Fact<T extends EventType = EventType> = {
 /** A fact about to be recorded. Fields that keep their protobuf default may be left out. */
 export type NewFact = Extract<PayloadInit, { case: EventType }>;
 
+/** A fact that was recorded, or is about to be: what a state that looks ahead evolves by. */
+export type Told = Fact | NewFact;
+
 /** What is known of an event whatever it says. All but the envelope survives erasure. */
 export interface LoggedEvent {
   readonly position: number;

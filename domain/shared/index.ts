@@ -1,5 +1,5 @@
 export { accept, nothing, refuse, type Decision, type Refusal } from "./decision.js";
-export type { EventType, Fact, LoggedEvent, NewFact, PayloadOf, RecordedEvent } from "./event.js";
+export type { EventType, Fact, LoggedEvent, NewFact, PayloadOf, RecordedEvent, Told } from "./event.js";
 export { day, hour, minute, second, toInstant, toText, toTimestamp, type Instant, type Timestamp } from "./instant.js";
 export { refusals, type RefusalCode } from "./refusals.js";
 export { refuseText, refuseTextIfAny } from "./text.js";

@@ -15,6 +15,13 @@ export const refusals = {
   page_token_invalid: "The page token is none that this server has issued for this list.",
   sequence_invalid: "The sequence or position is beyond what can be counted.",
   interval_out_of_range: "The interval is shorter or longer than allowed.",
+  value_unknown: "A field has a value that this server does not know.",
+  reasoning_not_allowed: "The policy does not allow to show a model's raw reasoning.",
+  turn_in_progress: "Another turn of the thread is in progress.",
+  turn_queue_full: "As many turns of the thread are waiting as may.",
+  turn_not_active: "The turn has ended, or has not begun.",
+  turn_failed: "The turn has failed.",
+  turn_unfinished: "The turn has not ended yet. It goes on; ask again, or watch the thread.",
   command_reused: "The idempotency key was used before, with other content.",
   too_much_contention: "Others kept changing the same thing; nothing was recorded. Try again.",
 } as const;

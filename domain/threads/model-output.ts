@@ -1,17 +1,21 @@
 import { z } from "zod";
+import { refuseTextIfAny } from "../shared/index.js";
+import { messageTextBytesMax } from "./message.js";
 
 export const callsPerStepMax = 10;
 const toolNameLengthMax = 100;
 const justificationLengthMax = 2_000;
+const argumentsLengthMax = 256 * 1024;
+const argumentsDepthMax = 20;
 
 /** What a model has said, as it said it. */
-interface ModelOutput {
+export interface ModelOutput {
   readonly text: string;
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly argumentsJson: string }[];
 }
 
 /** A call that the model wants made. Nobody has decided anything about it yet. */
-interface PlannedCall {
+export interface PlannedCall {
   readonly id: string;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -53,6 +57,8 @@ export function normalise(output: ModelOutput): Normalised {
   if (normalised.outcome === "invalid") return normalised;
   const { text, calls } = normalised;
   if (text.trim() === "" && calls.length === 0) return invalid("the answer is empty");
+  const tooLong = refuseTextIfAny(text, messageTextBytesMax);
+  if (tooLong !== null) return invalid(`the text is longer than ${messageTextBytesMax} bytes`);
   if (calls.length > callsPerStepMax)
     return invalid(`there are ${calls.length} calls; at most ${callsPerStepMax} may be`);
   const ids = new Set(calls.map(({ id }) => id));
@@ -68,6 +74,8 @@ function fromToolCalls({ text, toolCalls }: ModelOutput): Normalised {
     // A tool without parameters is called with nothing by some models.
     const args = argumentsObject.safeParse(argumentsJson.trim() === "" ? {} : parsed(argumentsJson));
     if (!args.success) return invalid(`the arguments of ${quoted(name)} are not a JSON object`);
+    if (argumentsJson.length > argumentsLengthMax || isDeeperThan(args.data, argumentsDepthMax))
+      return invalid(`the arguments of ${quoted(name)} are larger than allowed`);
     calls.push({ id, tool: tool.data, args: args.data, identity: null, justification: "" });
   }
   return { outcome: "valid", text, calls };
@@ -81,6 +89,8 @@ function fromText(text: string): Normalised {
   const result = specified.safeParse(value);
   if (!result.success) return invalid(z.prettifyError(result.error));
   const { assistant_message, proposed_actions } = result.data;
+  if (text.length > argumentsLengthMax || isDeeperThan(value, argumentsDepthMax + 3))
+    return invalid("the proposed actions are larger than allowed");
   // They have no ids of their own; their place among the others is one.
   const calls = proposed_actions.map((action, index) => ({ id: `action_${index + 1}`, ...action }));
   return { outcome: "valid", text: assistant_message, calls };
@@ -97,6 +107,12 @@ function parsed(json: string): unknown {
   } catch {
     return undefined; // Whatever it is, it is no JSON, and whoever asks says what that means.
   }
+}
+
+/** Whoever writes it down again goes as deep, and must come back. */
+function isDeeperThan(value: unknown, depthMax: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depthMax === 0 || Object.values(value).some((inner) => isDeeperThan(inner, depthMax - 1));
 }
 
 function invalid(why: string): Normalised {

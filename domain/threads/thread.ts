@@ -1,13 +1,18 @@
 import { accept, nothing, refuse, type Decision, type Fact } from "../shared/index.js";
 
-export type Thread = { readonly status: "none" } | { readonly status: "open" } | { readonly status: "deleted" };
+export type Thread =
+  | { readonly status: "none" }
+  | { readonly status: "open"; readonly isTitled: boolean }
+  | { readonly status: "deleted" };
 
 export const initialThread: Thread = { status: "none" };
 
 export function evolveThread(thread: Thread, fact: Fact): Thread {
   switch (fact.case) {
     case "threadCreated":
-      return { status: "open" };
+      return { status: "open", isTitled: false };
+    case "threadTitled":
+      return thread.status === "open" ? { ...thread, isTitled: true } : thread;
     case "threadDeleted":
       return { status: "deleted" };
     default:
@@ -24,6 +29,12 @@ export function createThread(thread: Thread, channel: string): Decision {
     case "deleted":
       return refuse("thread_deleted");
   }
+}
+
+/** A title that a thread has once is its title. */
+export function titleThread(thread: Thread, title: string): Decision {
+  const isUntitled = thread.status === "open" && !thread.isTitled;
+  return isUntitled && title !== "" ? accept({ case: "threadTitled", value: { title } }) : nothing;
 }
 
 export function deleteThread(thread: Thread): Decision {

@@ -1,10 +1,12 @@
 const titleLengthMax = 60;
+const lineLengthMax = 500;
 const ellipsis = "…";
 
 /** A short title for a thread, from the first thing said in it: its first line, cut between words. */
 export function titleOf(text: string): string {
   const firstLine = text.split(/\r?\n/u).find((line) => bare(line) !== "") ?? "";
-  const title = bare(firstLine);
+  // Each character that is looked at carries the line it is from: a long line would be too much.
+  const title = bare(firstLine.slice(0, lineLengthMax).toWellFormed());
   if (lengthOf(title) <= titleLengthMax) return title;
   const cut = [...new Intl.Segmenter().segment(title)]
     .slice(0, titleLengthMax - 1)

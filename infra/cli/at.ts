@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import { z } from "zod";
 import { projections } from "../../projections/index.js";
+import { listNotes } from "../../read-models/memory/index.js";
 import { listMessages, listThreads, type MessageRow } from "../../read-models/threads/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import type { LogReader } from "../event-log/index.js";
@@ -32,6 +33,13 @@ export const listsAt: Readonly<Record<string, PastList>> = {
     print: async (query, output, threadId) => {
       for (const row of await listMessages(query, { threadId, afterPosition: 0, limit: rowsMax }))
         output.print(row, messageLine);
+    },
+  },
+  notes: {
+    projections: ["notes"],
+    isOfThread: false,
+    print: async (query, output) => {
+      output.printTable(await listNotes(query, { beforePosition: Number.MAX_SAFE_INTEGER, limit: rowsMax }));
     },
   },
   threads: {

@@ -16,6 +16,8 @@ const httpAddress = z.string().transform((text, context): HttpAddress => {
   return z.NEVER;
 });
 
+const openRouterUrl = "https://openrouter.ai/api/v1";
+
 const environment = z.object({
   PINCER_DATA_DIR: z.string().min(1).default("data"),
   PINCER_HTTP_ADDR: httpAddress.default({ host: "127.0.0.1", port: 8443 }),
@@ -30,6 +32,18 @@ const environment = z.object({
     .string()
     .regex(/^(?:[1-9]\d?|100)$/, "must be a number from 1 to 100")
     .default("1"),
+  PINCER_OPENROUTER_API_KEY: z.string().min(1).optional(),
+  PINCER_MODEL_BASE_URL: z
+    .string()
+    .refine(isBaseUrl, "must be a plain http(s) URL such as http://127.0.0.1:11434/v1")
+    .optional(),
+  PINCER_MODEL_PRIMARY: z.string().min(1).optional(),
+  PINCER_MODEL_FALLBACK: z.string().min(1).optional(),
+  PINCER_DAILY_TOKEN_BUDGET: z
+    .string()
+    .regex(/^\d{1,12}$/, "must be a number of tokens")
+    .default("1000000"),
+  PINCER_ALLOW_RAW_REASONING: z.enum(["0", "1"]).default("0"),
   PINCER_LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
@@ -43,7 +57,19 @@ export interface Config {
   /** Where devices find the server, if that is not where it listens. */
   readonly publicUrl: string | null;
   readonly activeDevicesMax: number;
+  /** Who answers; null for the model that is built in, which knows nothing and needs nobody. */
+  readonly model: ModelConfig | null;
+  readonly tokensPerDay: number;
+  readonly allowsRawReasoning: boolean;
   readonly logLevel: string;
+}
+
+export interface ModelConfig {
+  readonly baseUrl: string;
+  /** "" for a server that wants none. */
+  readonly apiKey: string;
+  readonly primary: string;
+  readonly fallback: string | null;
 }
 
 /** What the environment asks for. Everything has a default; what is set must make sense. */
@@ -58,8 +84,22 @@ export function readConfig(variables: NodeJS.ProcessEnv): Config {
     isPlain: data.PINCER_PLAIN_HTTP === "1",
     publicUrl: data.PINCER_PUBLIC_URL ?? null,
     activeDevicesMax: Number(data.PINCER_MAX_ACTIVE_DEVICES),
+    model: modelOf(data),
+    tokensPerDay: Number(data.PINCER_DAILY_TOKEN_BUDGET),
+    allowsRawReasoning: data.PINCER_ALLOW_RAW_REASONING === "1",
     logLevel: data.PINCER_LOG_LEVEL,
   };
+}
+
+function modelOf(data: z.infer<typeof environment>): ModelConfig | null {
+  const { PINCER_OPENROUTER_API_KEY: apiKey, PINCER_MODEL_BASE_URL: baseUrl } = data;
+  const { PINCER_MODEL_PRIMARY: primary, PINCER_MODEL_FALLBACK: fallback } = data;
+  if (apiKey === undefined && baseUrl === undefined) {
+    if (primary === undefined && fallback === undefined) return null;
+    throw new ConfigError("a model is named, but neither PINCER_OPENROUTER_API_KEY nor PINCER_MODEL_BASE_URL is set");
+  }
+  if (primary === undefined) throw new ConfigError("PINCER_MODEL_PRIMARY must say which model to ask");
+  return { baseUrl: baseUrl ?? openRouterUrl, apiKey: apiKey ?? "", primary, fallback: fallback ?? null };
 }
 
 /** Where a service is, and nothing more: no user, no query, no fragment. */

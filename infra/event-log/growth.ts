@@ -1,4 +1,4 @@
-import type { Subscription } from "rxjs";
+import { Subject, type Observable, type Subscription } from "rxjs";
 import type { LogReader } from "./log-reader.js";
 
 /**
@@ -9,6 +9,7 @@ export class Growth {
   readonly #waiting = new Map<string | null, Set<() => void>>();
   readonly #subscription: Subscription;
   #seenPosition: number;
+  readonly #erased = new Subject<void>();
   #erasures = 0;
 
   constructor(private readonly log: LogReader) {
@@ -39,6 +40,11 @@ export class Growth {
     return this.#erasures;
   }
 
+  /** Emits when that changes. */
+  get erased(): Observable<void> {
+    return this.#erased;
+  }
+
   get waiting(): number {
     return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0);
   }
@@ -51,7 +57,10 @@ export class Growth {
   #wake(position: number): void {
     const fresh = this.log.fresh(this.#seenPosition);
     this.#seenPosition = position;
-    if (fresh?.events.some(({ type }) => type === "eventsErased") !== false) this.#erasures += 1;
+    if (fresh?.events.some(({ type }) => type === "eventsErased") !== false) {
+      this.#erasures += 1;
+      this.#erased.next();
+    }
     if (fresh === null) {
       this.#wakeAll(); // Another process wrote, and we are not told what.
       return;

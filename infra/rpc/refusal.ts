@@ -20,6 +20,13 @@ export const codes: Readonly<Record<RefusalCode, Code>> = {
   page_token_invalid: Code.InvalidArgument,
   sequence_invalid: Code.InvalidArgument,
   interval_out_of_range: Code.InvalidArgument,
+  value_unknown: Code.InvalidArgument,
+  reasoning_not_allowed: Code.PermissionDenied,
+  turn_in_progress: Code.FailedPrecondition,
+  turn_queue_full: Code.ResourceExhausted,
+  turn_not_active: Code.FailedPrecondition,
+  turn_failed: Code.Aborted,
+  turn_unfinished: Code.DeadlineExceeded,
   command_reused: Code.AlreadyExists,
   too_much_contention: Code.Aborted,
 };

@@ -21,11 +21,13 @@ import { createRpcHandler, type RpcHandler } from "./api.js";
 import { authService, type Whereabouts } from "./auth.js";
 import { byDevice } from "./caller.js";
 import { devicesService } from "./devices.js";
-import { eventsService, type StreamObserver } from "./events.js";
+import { EventStreams, type StreamObserver } from "./event-streams.js";
+import { eventsService } from "./events.js";
 import { authenticating, reporting, type CallObserver } from "./interceptors.js";
 import { OpenStreams } from "./open-streams.js";
 import { systemService } from "./system.js";
 import { threadsService } from "./threads.js";
+import { turnsService } from "./turns.js";
 
 /** What the services stand on. */
 export interface Foundation extends Handling {
@@ -37,6 +39,8 @@ export interface Foundation extends Handling {
 
 export interface ServiceOptions {
   readonly activeDevicesMax: number;
+  /** Whether clients may ask to see all that a model thinks. */
+  readonly allowsRawReasoning: boolean;
   /** What a new device is told about where it finds us. */
   readonly whereabouts: Whereabouts;
   readonly observer: CallObserver & StreamObserver;
@@ -48,27 +52,30 @@ export interface Services {
   readonly handle: RpcHandler;
   readonly pairing: Pairing;
   readonly streams: OpenStreams;
+  readonly growth: Growth;
   /** Ends every stream in a way that tells clients to come back. Calls still run to their end. */
   stop(): void;
 }
 
 export function startServices(foundation: Foundation, options: ServiceOptions): Services {
   const { log, readModels, query, ids, clock } = foundation;
-  const { activeDevicesMax, whereabouts, observer, logger } = options;
+  const { activeDevicesMax, allowsRawReasoning, whereabouts, observer, logger } = options;
   const sessions = new Sessions(log, readModels, query, clock);
   const pairing = new Pairing(foundation, log, query, ids, clock, activeDevicesMax);
   const use = new DeviceUse(foundation, clock, byDevice, logger);
   const growth = new Growth(log);
   const streams = new OpenStreams(log, readModels, query, clock, sessions);
+  const events = new EventStreams(log, growth, streams, observer);
 
   const addServices = (router: ConnectRouter) => {
     router.service(AuthService, authService(foundation, pairing, ids, clock, whereabouts));
     router.service(DevicesService, devicesService(foundation, query, clock));
     router.service(ThreadsService, threadsService(foundation, log, query, ids, clock));
-    router.service(EventsService, eventsService(log, growth, streams, observer));
+    router.service(EventsService, eventsService(log, events));
     router.service(SystemService, systemService(foundation, query, clock));
+    router.service(TurnsService, turnsService(foundation, events, query, clock, allowsRawReasoning));
     // Their rooms are not built yet, and they say so.
-    for (const service of [TurnsService, ApprovalsService, JobsService, SchedulesService]) {
+    for (const service of [ApprovalsService, JobsService, SchedulesService]) {
       router.service(service, {});
     }
   };
@@ -82,6 +89,7 @@ export function startServices(foundation: Foundation, options: ServiceOptions): 
     handle: createRpcHandler(interceptors, addServices, logger),
     pairing,
     streams,
+    growth,
     stop: () => {
       streams.stop();
       sessions.close();

@@ -11,6 +11,7 @@ export interface Gauges {
   /** How many events the slowest stream has still to be sent. */
   replayLag(): number;
   projectionLag(): number;
+  runningTurns(): number;
   readonly logFile: string;
 }
 
@@ -22,6 +23,9 @@ export class Metrics {
   readonly #gaps = this.#counter("pincer_stream_gaps_total", "Streams that ended with a gap.", []);
   readonly #resumes = this.#counter("pincer_stream_resumes_total", "Streams opened by a client that had a cursor.", []);
   readonly #events = this.#counter("pincer_log_events_total", "Events appended by this process.", []);
+  readonly #turns = this.#counter("pincer_turns_total", "Turns that have ended, by how.", ["outcome"]);
+  readonly #modelCalls = this.#counter("pincer_model_calls_total", "Calls to models, by how they ended.", ["outcome"]);
+  readonly #tokens = this.#counter("pincer_model_tokens_total", "Tokens of answered calls.", ["kind"]);
   readonly #appendSeconds = new Histogram({
     name: "pincer_append_seconds",
     help: "From asking for an append until it is durable.",
@@ -48,6 +52,18 @@ export class Metrics {
     this.#gaps.inc();
   }
 
+  /** `outcome` is "completed", or the code of the failure. */
+  turnEnded(outcome: string): void {
+    this.#turns.inc({ outcome });
+  }
+
+  /** `outcome` is "finished", or the reason of the failure. */
+  modelCalled(outcome: string, inputTokens: number, outputTokens: number): void {
+    this.#modelCalls.inc({ outcome });
+    this.#tokens.inc({ kind: "input" }, inputTokens);
+    this.#tokens.inc({ kind: "output" }, outputTokens);
+  }
+
   committed({ events, waitedMillis }: Commit): void {
     this.#events.inc(events);
     this.#groupSize.observe(waitedMillis.length);
@@ -58,6 +74,7 @@ export class Metrics {
     this.#gauge("pincer_open_streams", "Streams that are open.", () => gauges.openStreams());
     this.#gauge("pincer_replay_lag_events", "Events the slowest stream is behind.", () => gauges.replayLag());
     this.#gauge("pincer_projection_lag_events", "Events the read models are behind.", () => gauges.projectionLag());
+    this.#gauge("pincer_running_turns", "Turns that are being run.", () => gauges.runningTurns());
     this.#gauge("pincer_wal_bytes", "Size of the log's write-ahead log.", () => walBytes(gauges.logFile));
     this.#gauge("process_resident_memory_bytes", "Memory in use.", () => process.memoryUsage.rss());
   }

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import { firstValueFrom } from "rxjs";
 import type { Clock } from "../../commands/ports/index.js";
+import { Folds } from "../../commands/folds.js";
+import type { Tool } from "../../domain/approvals/index.js";
 import { projections } from "../../projections/index.js";
 import { hasActiveDevices } from "../../read-models/devices/index.js";
 import type { Config } from "../config/config.js";
@@ -11,6 +13,8 @@ import { systemClock } from "../ports/system-clock.js";
 import { systemIds } from "../ports/system-ids.js";
 import { isDamage, Projector, ReadModelStore } from "../projector/index.js";
 import { byOperator } from "../rpc/caller.js";
+import { turnWorker } from "../workers/turn-worker.js";
+import type { TurnWorker } from "../workers/turns.js";
 import { startServices, type Services } from "../rpc/services.js";
 import { loadCertificate, type Certificate } from "./certificate.js";
 import { defaultLimits } from "./limits.js";
@@ -43,9 +47,17 @@ export function socketFile(dataDirectory: string): string {
   return join(dataDirectory, "pincer.sock");
 }
 
+/** What is around a backend, where it is not the usual. */
+export interface Surroundings {
+  readonly clock?: Clock;
+  /** Beside those that are built in. */
+  readonly tools?: readonly Tool[];
+}
+
 /** Opens the log, says that it is alive, and brings the read models up to date: then it is ready. */
-export async function serve(config: Config, logger: Logger, clock: Clock = systemClock): Promise<Running> {
-  const { dataDirectory, publicUrl, activeDevicesMax } = config;
+export async function serve(config: Config, logger: Logger, surroundings: Surroundings = {}): Promise<Running> {
+  const { dataDirectory, publicUrl, activeDevicesMax, allowsRawReasoning } = config;
+  const { clock = systemClock, tools = [] } = surroundings;
   const release = lockForServing(dataDirectory);
   const log = orElse(release, () => openLog(dataDirectory, systemEntropy(systemIds)));
   const letGo = () => {
@@ -58,6 +70,7 @@ export async function serve(config: Config, logger: Logger, clock: Clock = syste
   const readiness: Readiness = { isReady: false, position: 0, head: log.head().position };
   const stopping = new AbortController();
   let services: Services | null = null;
+  let turns: TurnWorker | null = null;
 
   const handle =
     (isOperator: boolean): Handler =>
@@ -87,15 +100,28 @@ export async function serve(config: Config, logger: Logger, clock: Clock = syste
       signal: stopping.signal,
       onProgress: (position, head) => Object.assign(readiness, { position, head }),
     });
-    const foundation = { log, readModels: projector, query: store.query, ids: systemIds, clock };
+    const folds = new Folds();
+    const foundation = { log, readModels: projector, query: store.query, ids: systemIds, clock, folds };
     const whereabouts = { serverUrl: publicUrl ?? url, certificateFingerprint: fingerprint };
-    const started = startServices(foundation, { activeDevicesMax, whereabouts, observer: metrics, logger });
+    const started = startServices(foundation, {
+      activeDevicesMax,
+      allowsRawReasoning,
+      whereabouts,
+      observer: metrics,
+      logger,
+    });
+    started.growth.erased.subscribe(() => {
+      folds.forget(); // What it remembers may be what was erased.
+    });
+    turns = turnWorker(foundation, config, tools, metrics, logger);
+    await turns.start();
     log.committed.subscribe((commit) => {
       metrics.committed(commit);
     });
     metrics.watch({
       openStreams: () => started.streams.size,
       replayLag: () => started.streams.behindMax,
+      runningTurns: () => turns?.size ?? 0,
       projectionLag: () => log.head().position - projector.position,
       logFile: log.file,
     });
@@ -112,7 +138,7 @@ export async function serve(config: Config, logger: Logger, clock: Clock = syste
   };
   const closeDoors = async () => {
     services?.stop();
-    await Promise.all([network.close(stopMillisMax), socket.close(stopMillisMax)]);
+    await Promise.all([turns?.stop(), network.close(stopMillisMax), socket.close(stopMillisMax)]);
   };
   const ended = run()
     .catch((error: unknown) => {

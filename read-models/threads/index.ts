@@ -1,2 +1,11 @@
-export { listLatestMessages, listMessages, messages, type MessageRow } from "./messages.js";
+export {
+  findMessage,
+  listLatestMessages,
+  listMessages,
+  listMessagesOfTurns,
+  messages,
+  type MessageRow,
+} from "./messages.js";
+export { listTalk } from "./talk.js";
 export { hasThread, listThreads, threads, type ThreadRow } from "./threads.js";
+export { findTurn, listTurnsEndedSince, listUnfinishedTurns, turns, type TurnRow } from "./turns.js";

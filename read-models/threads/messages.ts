@@ -49,3 +49,23 @@ export async function listLatestMessages(
     .execute();
   return latestFirst.reverse();
 }
+
+export function findMessage(db: Kysely<ReadModelTables>, messageId: string): Promise<MessageRow | undefined> {
+  return db.selectFrom("messages").selectAll().where("message_id", "=", messageId).executeTakeFirst();
+}
+
+/** All messages of these turns, in the order of the turns, as far as they are the thread's. */
+export async function listMessagesOfTurns(
+  db: Kysely<ReadModelTables>,
+  of: { readonly threadId: string; readonly turnIds: readonly string[] },
+): Promise<MessageRow[]> {
+  const rows = await db
+    .selectFrom("messages")
+    .selectAll()
+    .where("thread_id", "=", of.threadId)
+    .where("turn_id", "in", of.turnIds)
+    .orderBy("position")
+    .execute();
+  const place = (row: MessageRow) => of.turnIds.indexOf(row.turn_id ?? "");
+  return rows.sort((a, b) => place(a) - place(b) || a.position - b.position);
+}

@@ -46,7 +46,7 @@ function checkRefusals(makeTokens: MakeTokens): Check {
   return (n, seed, onProgress) =>
     withDirectory(async (path) => {
       const clock = movableClock();
-      const server = await startServer(path, { activeDevicesMax: 100 }, clock);
+      const server = await startServer(path, { activeDevicesMax: 100 }, { clock });
       const connection = connectTo(server.running.url);
       try {
         const special = await makeTokens(server, clock);

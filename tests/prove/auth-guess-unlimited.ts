@@ -13,7 +13,7 @@ import { openBackend, quiet } from "../support/backend.js";
 import { networkTransport, socketTransport, type TestServer } from "../support/server.js";
 
 /** A server whose read models know nothing of failed attempts: so its limiter never has anything to count. */
-export async function startUnlimited(dataDirectory: string, _overrides: object, clock: Clock): Promise<TestServer> {
+export async function startUnlimited(dataDirectory: string, _overrides: object, { clock }: { clock: Clock }): Promise<TestServer> {
   const forgetful = projections.map((projection) =>
     projection.name === "pairing_attempts" ? { ...projection, on: {} } : projection,
   );
@@ -22,6 +22,7 @@ export async function startUnlimited(dataDirectory: string, _overrides: object, 
     { ...backend, query: backend.store.query, clock },
     {
       activeDevicesMax: 1,
+      allowsRawReasoning: false,
       whereabouts: { serverUrl: "", certificateFingerprint: "" },
       observer: { called: () => undefined, resumed: () => undefined, gap: () => undefined },
       logger: quiet,

@@ -27,7 +27,7 @@ export const authGuess: Proof = {
   control: (n, seed, onProgress) => checkGuesses(startUnlimited)(Math.min(n, 500), seed, onProgress),
 };
 
-type Start = (path: string, overrides: Partial<Config>, clock: Clock) => Promise<TestServer>;
+type Start = (path: string, overrides: Partial<Config>, surroundings: { clock: Clock }) => Promise<TestServer>;
 
 /** Rounds of parallel guesses from many addresses, time passing and the server restarting in between. */
 function checkGuesses(start: Start): Check {
@@ -36,7 +36,7 @@ function checkGuesses(start: Start): Check {
       const random = randomFrom(seed);
       const clock = movableClock();
       const tally = new Tally(onProgress);
-      let server = await start(path, {}, clock);
+      let server = await start(path, {}, { clock });
       try {
         for (let done = 0; done < n; done += guessesPerRound) {
           for (let live = 0; live < 3; live++) await server.operator(AuthService).createPairingCode({});
@@ -47,7 +47,7 @@ function checkGuesses(start: Start): Check {
           clock.forward(random.below(120) * second);
           if (!random.chance(30)) continue;
           await server.stop();
-          server = await start(path, {}, clock);
+          server = await start(path, {}, { clock });
           tally.add("restarts", 1);
         }
         return await judge(server, tally);

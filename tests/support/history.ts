@@ -10,10 +10,11 @@ import { openBackend, type Backend } from "./backend.js";
 import { differences, forget } from "./conversation.js";
 import { ownerFactKinds, ownerFacts, type OwnerFactKind } from "./owner-facts.js";
 import { answered, asRead, delta, said, threadCreated, threadDeleted, titled } from "./facts.js";
+import { noTurns, turnFactKinds, turnFacts, type TurnFactKind, type Turns } from "./turns-in-history.js";
 
 const threadFactKinds = ["said", "answered", "titled", "delta", "deleted"] as const;
 /** What can happen. A projection that handles none of it is not tested by these histories. */
-export const factKinds = [...threadFactKinds, ...ownerFactKinds] as const;
+export const factKinds = [...threadFactKinds, ...turnFactKinds, ...ownerFactKinds] as const;
 export const threadCount = 3;
 
 /** One append of a group: whether what it expects is true, and whether it has a key. */
@@ -37,12 +38,13 @@ interface Known {
   readonly versions: Map<string, number>;
   /** How many threads were deleted, for each number that a plan can name: the next one takes its place. */
   readonly deleted: Map<number, number>;
+  readonly turns: Map<string, Turns>;
   devices: Devices;
 }
 
 /** Lives through any sequence of steps, knows what must come of each, and throws where it does not. */
 export class History {
-  readonly #known: Known = { versions: new Map(), deleted: new Map(), devices: initialDevices };
+  readonly #known: Known = { versions: new Map(), deleted: new Map(), turns: new Map(), devices: initialDevices };
   readonly #acknowledged: RecordedEvent[] = [];
   readonly #keyed: { readonly append: Append; readonly events: readonly RecordedEvent[] }[] = [];
   /** What somebody saw who watched all the time. */
@@ -133,8 +135,8 @@ export class History {
 
   /** Only what the domain can record: a thread begins once and ends once, and nothing happens in it afterwards. */
   #planned(plan: AppendPlan): { writes: StreamWrite[]; known: Known } {
-    const { versions, deleted, devices } = this.#known;
-    const known: Known = { versions: new Map(versions), deleted: new Map(deleted), devices };
+    const { versions, deleted, turns, devices } = this.#known;
+    const known: Known = { versions: new Map(versions), deleted: new Map(deleted), turns: new Map(turns), devices };
     const thread = plan.thread % threadCount;
     const stream = `t-${thread}-${deleted.get(thread) ?? 0}`;
     const facts = new Map<string, NewFact[]>([[stream, versions.has(stream) ? [] : [threadCreated]]]);
@@ -144,7 +146,13 @@ export class History {
         const happened = ownerFacts(known.devices, kind, name);
         facts.set(happened.stream, [...(facts.get(happened.stream) ?? []), ...happened.facts]);
         known.devices = happened.facts.map(asRead).reduce(evolveDevices, known.devices);
-      } else if (known.deleted.get(thread) === deleted.get(thread)) {
+      } else if (known.deleted.get(thread) !== deleted.get(thread)) {
+        continue;
+      } else if (isTurnFactKind(kind)) {
+        const happened = turnFacts(known.turns.get(stream) ?? noTurns, kind, name);
+        facts.get(stream)!.push(...happened.facts);
+        known.turns.set(stream, happened.turns);
+      } else {
         facts.get(stream)!.push({ said, answered, titled, delta, deleted: () => threadDeleted }[kind](name));
         if (kind === "deleted") known.deleted.set(thread, (deleted.get(thread) ?? 0) + 1);
       }
@@ -206,6 +214,10 @@ export class History {
 
 function isOwnerFactKind(kind: string): kind is OwnerFactKind {
   return (ownerFactKinds as readonly string[]).includes(kind);
+}
+
+function isTurnFactKind(kind: string): kind is TurnFactKind {
+  return (turnFactKinds as readonly string[]).includes(kind);
 }
 
 function expectedOf({ expects }: AppendPlan, actual: number): ExpectedVersion {

@@ -2,10 +2,8 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createClient, type Client, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { connect } from "node:net";
-import type { Clock } from "../../commands/ports/index.js";
 import type { Config } from "../../infra/config/config.js";
-import { systemClock } from "../../infra/ports/system-clock.js";
-import { serve, socketFile, type Running } from "../../infra/server/serve.js";
+import { serve, socketFile, type Running, type Surroundings } from "../../infra/server/serve.js";
 import { AuthService } from "../../proto/gen/pincer/protocol/v1/auth_pb.js";
 import { quiet } from "./backend.js";
 
@@ -17,6 +15,9 @@ export function testConfig(dataDirectory: string, overrides: Partial<Config> = {
     isPlain: false,
     publicUrl: null,
     activeDevicesMax: 1,
+    model: null,
+    tokensPerDay: 1_000_000,
+    allowsRawReasoning: false,
     logLevel: "silent",
     ...overrides,
   };
@@ -38,9 +39,9 @@ export interface TestServer {
 export async function startServer(
   dataDirectory: string,
   overrides: Partial<Config> = {},
-  clock: Clock = systemClock,
+  surroundings: Surroundings = {},
 ): Promise<TestServer> {
-  const running = await serve(testConfig(dataDirectory, overrides), quiet, clock);
+  const running = await serve(testConfig(dataDirectory, overrides), quiet, surroundings);
   await running.ready;
   const operator = <Service extends DescService>(service: Service) =>
     createClient(service, socketTransport(socketFile(dataDirectory)));

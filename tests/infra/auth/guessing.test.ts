@@ -16,7 +16,7 @@ let connections = new Map<string, Connection>();
 
 beforeEach(async () => {
   clock.forward(60 * minute);
-  server = await startServer(bench.path, {}, clock);
+  server = await startServer(bench.path, {}, { clock });
 });
 afterEach(async () => {
   leave();
@@ -102,7 +102,7 @@ describe("whoever guesses pairing codes", () => {
       clock.forward(20 * second);
       leave();
       await server.stop();
-      server = await startServer(bench.path, {}, clock);
+      server = await startServer(bench.path, {}, { clock });
     }
     expect((await guess()).refusal).toBe("pairing_rate_limited");
   });

@@ -19,7 +19,7 @@ let server: TestServer;
 let connections: Connection[] = [];
 
 beforeEach(async () => {
-  server = await startServer(bench.path, {}, clock);
+  server = await startServer(bench.path, {}, { clock });
 });
 afterEach(async () => {
   for (const connection of connections) connection.close();
@@ -128,7 +128,7 @@ describe("binding a device", () => {
 
   test("keeps as many as may be active, and revokes the longest paired", async () => {
     await server.stop();
-    server = await startServer(bench.path, { activeDevicesMax: 2 }, clock);
+    server = await startServer(bench.path, { activeDevicesMax: 2 }, { clock });
     const [first, second, third] = [await server.pair("a"), await server.pair("b"), await server.pair("c")];
     await server.client(ThreadsService, second.token).listThreads({});
     await server.client(ThreadsService, third.token).listThreads({});

@@ -15,7 +15,7 @@ const unauthenticated = { code: "Unauthenticated", refusal: "unauthenticated" };
 let server: TestServer;
 
 beforeEach(async () => {
-  server = await startServer(bench.path, {}, clock);
+  server = await startServer(bench.path, {}, { clock });
 });
 afterEach(() => server.stop());
 
@@ -44,7 +44,7 @@ describe("a token", () => {
     const { token } = await server.pair();
     await use(token);
     await server.stop();
-    server = await startServer(bench.path, {}, clock);
+    server = await startServer(bench.path, {}, { clock });
     await use(token);
   });
 
@@ -114,7 +114,7 @@ describe("rotation", () => {
     const { token: old } = await server.pair();
     const { token: next } = await rotate(old);
     await server.stop();
-    server = await startServer(bench.path, {}, clock);
+    server = await startServer(bench.path, {}, { clock });
     await use(old);
     await use(next);
     await untilLogged(server, "tokenRevoked");

@@ -97,7 +97,7 @@ describe("pincer rpc", () => {
 
   test("and with its facts", async () => {
     const data = bench.elsewhere("where-time-stands-still");
-    const still = await startServer(data, {}, { now: () => Date.UTC(2026, 0, 1) });
+    const still = await startServer(data, {}, { clock: { now: () => Date.UTC(2026, 0, 1) } });
     const guess = ["rpc", "AuthService/BindPairingCode", '{"code":"00000000"}'];
     expect((await cli(data, ...guess)).stderr).toMatch(/^pincer: \[permission_denied\] .* \(pairing_code_invalid\)\n$/);
     expect((await cli(data, ...guess)).stderr).toMatch(

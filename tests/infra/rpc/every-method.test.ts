@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 async function start(): Promise<{ token: string }> {
-  server = await startServer(bench.path, {}, clock);
+  server = await startServer(bench.path, {}, { clock });
   connection = connectTo(server.running.url);
   return server.pair();
 }

@@ -15,7 +15,7 @@ let connection: RawConnection;
 let device: { token: string; deviceId: string };
 
 beforeEach(async () => {
-  server = await startServer(bench.path, {}, clock);
+  server = await startServer(bench.path, {}, { clock });
   connection = new RawConnection(server.running.url);
   device = await server.pair();
 });
@@ -68,6 +68,6 @@ describe("a stream that was opened with a good token, but asks only later", () =
     connection.close();
     await server.stop();
     expect((await answered).status).toBe(0);
-    server = await startServer(bench.path, {}, clock);
+    server = await startServer(bench.path, {}, { clock });
   });
 });

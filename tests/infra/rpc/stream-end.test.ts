@@ -32,7 +32,7 @@ const clock: Clock = { now: () => now };
 beforeEach(async () => {
   now = Date.now();
   directory = temporaryDirectory();
-  server = await startServer(directory.path, { activeDevicesMax: 2 }, clock);
+  server = await startServer(directory.path, { activeDevicesMax: 2 }, { clock });
   log = openTestLog(directory.path);
   await record(log, appendOf(write("t", "no_stream", threadCreated, said("hello"))));
   device = await server.pair();

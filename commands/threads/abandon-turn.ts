@@ -1,0 +1,19 @@
+import { refuse } from "../../domain/shared/index.js";
+import { endTurn, evolveTurnQueue, initialTurnQueue, turnFailed } from "../../domain/threads/index.js";
+import { handle, type Handled } from "../handle.js";
+import { turnsStream } from "./streams.js";
+import type { TurnPlace, TurnPorts } from "./turn-ports.js";
+import { turnWrites } from "./turn-writes.js";
+
+/** Ends a turn that cannot be carried out, so that those behind it can. */
+export function abandonTurn(ports: TurnPorts, place: TurnPlace): Promise<Handled> {
+  const failed = turnFailed("TURN_LOST", "Something in the server broke, again and again.", true);
+  return handle(ports, {
+    at: ports.clock.now(),
+    decide: (load) => {
+      const queue = load(turnsStream(place.threadId), initialTurnQueue, evolveTurnQueue);
+      if (queue.active?.turnId !== place.turnId) return refuse("turn_not_active");
+      return turnWrites(place, endTurn(queue, failed), { model: "", causationId: place.turnId });
+    },
+  });
+}

@@ -1,0 +1,78 @@
+import type { Outcome } from "../../domain/threads/index.js";
+import { askModel, type Asked } from "./ask-model.js";
+import type { Errand, Story } from "./errand.js";
+import { costOf } from "./model-outcome.js";
+import { recordOutcome } from "./record-outcome.js";
+import { turnStream } from "./streams.js";
+import type { TurnPlace, TurnPorts, TurnSignals } from "./turn-ports.js";
+import { useTool } from "./use-tool.js";
+
+/** How many turns a model is shown word for word. */
+const talkTurnsMax = 12;
+
+/**
+ * Takes a turn from wherever it stands to its end: asks, uses tools, asks again. Whatever was recorded is not done again;
+ * what was begun and has no outcome is. Rejects, with the turn left as it is, if it is told to stop or the log fails.
+ */
+export async function runTurn(ports: TurnPorts, place: TurnPlace, signals: TurnSignals): Promise<void> {
+  const story = await tell(ports, place);
+  let done: Done = { outcome: { kind: hasBegun(ports, place) ? "lost" : "ready" }, output: null };
+  for (;;) {
+    signals.stop.throwIfAborted();
+    const errand = await recordOutcome(ports, place, done.outcome, story, done.output);
+    settle(ports, done);
+    if (errand.kind === "none") {
+      ports.folds?.drop(turnStream(place.turnId));
+      return;
+    }
+    done = await run(ports, place, errand, signals);
+  }
+}
+
+type Done = { readonly outcome: Outcome; readonly output: Asked["output"] | null; readonly callId?: string };
+
+async function run(
+  ports: TurnPorts,
+  place: TurnPlace,
+  errand: Exclude<Errand, { kind: "none" }>,
+  signals: TurnSignals,
+): Promise<Done> {
+  switch (errand.kind) {
+    case "ask": {
+      const { request, question } = errand;
+      return { ...(await askModel(ports, place, request, question, signals)), callId: question.callId };
+    }
+    case "use":
+      return { outcome: await useTool(ports, place, errand, signals), output: null };
+    case "wait":
+      await waitUntil(ports, errand.until, signals);
+      return { outcome: { kind: "ready" }, output: null };
+  }
+}
+
+async function tell({ conversations, random }: TurnPorts, { threadId, turnId }: TurnPlace): Promise<Story> {
+  return { ...(await conversations.before(threadId, turnId, talkTurnsMax)), boundary: random.boundary() };
+}
+
+/** Whether somebody was at it before. */
+function hasBegun({ log }: TurnPorts, { turnId }: TurnPlace): boolean {
+  return log.readStream(turnStream(turnId), 0, 1).length > 0;
+}
+
+/** Once it is recorded what a call has cost, that is what it takes of the budget. */
+function settle({ budget }: TurnPorts, { outcome, callId = "" }: Done): void {
+  if (outcome.kind === "answered" || outcome.kind === "unanswered") budget.settle(callId, costOf(outcome));
+}
+
+function waitUntil({ clock, timers }: TurnPorts, until: number, { stop, interrupt }: TurnSignals): Promise<void> {
+  return new Promise((resolve) => {
+    const isOver = AbortSignal.any([stop, interrupt]);
+    const takeBack = timers.after(Math.max(0, until - clock.now()), resolve);
+    const leave = () => {
+      takeBack();
+      resolve();
+    };
+    isOver.addEventListener("abort", leave, { once: true });
+    if (isOver.aborted) leave();
+  });
+}

@@ -1,0 +1,2 @@
+export { callFailed, callFinished, type FailedCall, type FinishedCall } from "./model-call.js";
+export { estimateTokens, windowAt, withinTokens, type BudgetWindow } from "./tokens.js";

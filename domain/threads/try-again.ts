@@ -1,0 +1,90 @@
+import { second, toTimestamp, type Instant, type NewFact } from "../shared/index.js";
+import type { Trouble, TurnRules, Unanswered } from "./outcome.js";
+import { callInFlight, lossReason, type Turn } from "./turn.js";
+import { turnFailed, type TurnFailure } from "./turn-end.js";
+import type { TurnRequest } from "./turn-queue.js";
+
+/** How often the same model is asked the same, when it does not answer. */
+const attemptsPerModelMax = 3;
+/** A step that brings the server down again and again is given up. */
+const lossesPerStepMax = 10;
+/** How long a turn waits for a model. One that wants more is left alone. */
+const retryMillisMax = 30 * second;
+const firstRetryMillis = second / 2;
+
+/** The server is back: what was being asked is asked again, and a tool that was reading reads again. */
+export function afterLoss(request: TurnRequest, turn: Turn): readonly NewFact[] {
+  const stepsRemaining = request.budget.maxToolSteps - turn.steps.length;
+  const resumed: NewFact = { case: "turnResumed", value: { resumedReason: "server_restarted", stepsRemaining } };
+  if (turn.asking === null) return [resumed];
+  const { callId, reservedTokens } = turn.asking;
+  const lost: NewFact = {
+    case: "modelCallFailed",
+    // Nobody knows what it has cost; the budget must hold anyway.
+    value: { callId, reason: lossReason, message: "The server was stopped.", chargedTokens: BigInt(reservedTokens) },
+  };
+  if (turn.losses >= lossesPerStepMax) {
+    return [resumed, lost, turnFailed("TURN_LOST", "The server was stopped too often in the middle of it.", true)];
+  }
+  return [resumed, lost, retried(turn, lossReason, turn.choice === "fallback", null)];
+}
+
+/** The same model again, if it may come back in time; then the other one; then there is no answer. */
+export function triedAgain(
+  turn: Turn,
+  outcome: Unanswered,
+  { hasFallback }: TurnRules,
+  at: Instant,
+): readonly NewFact[] {
+  const { trouble, message, retryAfterMillis, jitter } = outcome;
+  if (trouble === "interrupted") return []; // Who interrupts says what comes next.
+  const waitMillis = retryAfterMillis ?? firstRetryMillis * 2 ** turn.failures * (0.5 + jitter / 2);
+  const isInTime = waitMillis <= retryMillisMax && at + waitMillis < callInFlight(turn).stepEndsAt;
+  if (isPassing(trouble) && turn.failures + 1 < attemptsPerModelMax && isInTime) {
+    return [retried(turn, trouble, turn.choice === "fallback", Math.ceil(at + waitMillis))];
+  }
+  // Another model of the same provider wants the same key.
+  const canSwitch = hasFallback && turn.choice === "primary" && trouble !== "unauthorized";
+  if (canSwitch && at < callInFlight(turn).stepEndsAt) return [retried(turn, trouble, true, null)];
+  const retryAt = retryAfterMillis === null ? null : at + retryAfterMillis;
+  return [
+    turnFailed(
+      at < callInFlight(turn).stepEndsAt ? codeOf(trouble) : "TURN_STEP_TIMEOUT",
+      message,
+      isPassing(trouble),
+      retryAt,
+    ),
+  ];
+}
+
+function isPassing(trouble: Trouble): boolean {
+  return ["rate_limited", "unavailable", "timeout", "cut", "malformed"].includes(trouble);
+}
+
+function codeOf(trouble: Exclude<Trouble, "interrupted">): TurnFailure {
+  switch (trouble) {
+    case "unauthorized":
+      return "MODEL_UNAUTHORIZED";
+    case "payment_required":
+      return "MODEL_PAYMENT_REQUIRED";
+    case "rejected":
+      return "MODEL_REJECTED";
+    case "rate_limited":
+      return "MODEL_RATE_LIMITED";
+    case "unavailable":
+    case "cut":
+      return "MODEL_UNAVAILABLE";
+    case "timeout":
+      return "MODEL_TIMEOUT";
+    case "malformed":
+      return "FAILED_MODEL_OUTPUT";
+  }
+}
+
+function retried(turn: Turn, reason: string, fallbackModelUsed: boolean, notBefore: Instant | null): NewFact {
+  const wait = notBefore === null ? {} : { notBefore: toTimestamp(notBefore) };
+  return {
+    case: "modelCallRetried",
+    value: { callId: callInFlight(turn).callId, attempt: turn.attempts, reason, fallbackModelUsed, ...wait },
+  };
+}

@@ -1,0 +1,1 @@
+export { modelCalls, tokensSpent, type ModelCallRow } from "./model-calls.js";
