@@ -14,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/approval_events.proto.
  */
 export const file_pincer_protocol_v1_approval_events: GenFile = /*@__PURE__*/
-  fileDesc("CihwaW5jZXIvcHJvdG9jb2wvdjEvYXBwcm92YWxfZXZlbnRzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEigwEKElBvbGljeURlY2lzaW9uTWFkZRIRCglwb2xpY3lfaWQYASABKAkSNAoIZGVjaXNpb24YAiABKA4yIi5waW5jZXIucHJvdG9jb2wudjEuUG9saWN5RGVjaXNpb24SDgoGcmVhc29uGAMgASgJEhQKDHRvb2xfY2FsbF9pZBgEIAEoCSLEAgoVUHJvcG9zZWRBY3Rpb25DcmVhdGVkEhEKCWFjdGlvbl9pZBgBIAEoCRIMCgR0b29sGAIgASgJEjEKCnJpc2tfY2xhc3MYAyABKA4yHS5waW5jZXIucHJvdG9jb2wudjEuUmlza0NsYXNzEi4KCGlkZW50aXR5GAQgASgOMhwucGluY2VyLnByb3RvY29sLnYxLklkZW50aXR5EhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIVCg1qdXN0aWZpY2F0aW9uGAYgASgJEh0KFWRldGVybWluaXN0aWNfc3VtbWFyeRgHIAEoCRIoCgdwcmV2aWV3GAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJyChtQcm9wb3NlZEFjdGlvblN0YXR1c0NoYW5nZWQSEQoJYWN0aW9uX2lkGAEgASgJEjAKBnN0YXR1cxgCIAEoDjIgLnBpbmNlci5wcm90b2NvbC52MS5BY3Rpb25TdGF0dXMSDgoGcmVhc29uGAMgASgJIl8KE0lkZW1wb3RlbmN5Q29uZmxpY3QSEQoJYWN0aW9uX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEg4KBnJlYXNvbhgEIAEoCSJQChdBY3Rpb25FeGVjdXRpb25JbnRlbmRlZBIRCglhY3Rpb25faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIRCglhcmdzX2hhc2gYAyABKAwimQEKF0FjdGlvbkV4ZWN1dGlvbkZpbmlzaGVkEhEKCWFjdGlvbl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEjUKB291dGNvbWUYAyABKA4yJC5waW5jZXIucHJvdG9jb2wudjEuRXhlY3V0aW9uT3V0Y29tZRIOCgZyZWFzb24YBCABKAkSEwoLcmVzdWx0X2hhc2gYBSABKAxCOVo3Z2l0aHViLmNvbS9sb3gvcGluY2VyL2dlbi9waW5jZXIvcHJvdG9jb2wvdjE7cHJvdG9jb2x2MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_pincer_protocol_v1_common]);
+  fileDesc("CihwaW5jZXIvcHJvdG9jb2wvdjEvYXBwcm92YWxfZXZlbnRzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEigwEKElBvbGljeURlY2lzaW9uTWFkZRIRCglwb2xpY3lfaWQYASABKAkSNAoIZGVjaXNpb24YAiABKA4yIi5waW5jZXIucHJvdG9jb2wudjEuUG9saWN5RGVjaXNpb24SDgoGcmVhc29uGAMgASgJEhQKDHRvb2xfY2FsbF9pZBgEIAEoCSKCBQoVUHJvcG9zZWRBY3Rpb25DcmVhdGVkEhEKCWFjdGlvbl9pZBgBIAEoCRIMCgR0b29sGAIgASgJEjEKCnJpc2tfY2xhc3MYAyABKA4yHS5waW5jZXIucHJvdG9jb2wudjEuUmlza0NsYXNzEi4KCGlkZW50aXR5GAQgASgOMhwucGluY2VyLnByb3RvY29sLnYxLklkZW50aXR5EhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIVCg1qdXN0aWZpY2F0aW9uGAYgASgJEh0KFWRldGVybWluaXN0aWNfc3VtbWFyeRgHIAEoCRIoCgdwcmV2aWV3GAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgRhcmdzGAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIRCglhcmdzX2hhc2gYCyABKAwSFAoMdG9vbF92ZXJzaW9uGAwgASgNEhYKDnBvbGljeV92ZXJzaW9uGA0gASgJEhQKDHRvb2xfY2FsbF9pZBgOIAEoCRIOCgZzb3VyY2UYDyABKAkSEQoJc291cmNlX2lkGBAgASgJEhEKCWNhcmRfaGFzaBgRIAEoDBIQCghyZXZpc2lvbhgSIAEoDRIcChRzdXBlcnNlZGVzX2FjdGlvbl9pZBgTIAEoCRIUCgx1bmRvX3NlY29uZHMYFCABKA0SFQoNdGFyZ2V0X2VudGl0eRgVIAEoCRIZChF1bnRydXN0ZWRfc291cmNlcxgWIAMoCRIQCgh3YXJuaW5ncxgXIAMoCSLDAQobUHJvcG9zZWRBY3Rpb25TdGF0dXNDaGFuZ2VkEhEKCWFjdGlvbl9pZBgBIAEoCRIwCgZzdGF0dXMYAiABKA4yIC5waW5jZXIucHJvdG9jb2wudjEuQWN0aW9uU3RhdHVzEg4KBnJlYXNvbhgDIAEoCRIuCgpub3RfYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIfChdzdXBlcnNlZGVkX2J5X2FjdGlvbl9pZBgFIAEoCSJfChNJZGVtcG90ZW5jeUNvbmZsaWN0EhEKCWFjdGlvbl9pZBgBIAEoCRIMCgR0b29sGAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCRIOCgZyZWFzb24YBCABKAkiqAEKF0FjdGlvbkV4ZWN1dGlvbkludGVuZGVkEhEKCWFjdGlvbl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEhEKCWFyZ3NfaGFzaBgDIAEoDBIMCgR0b29sGAQgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIvCgtsZWFzZV91bnRpbBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiyAIKF0FjdGlvbkV4ZWN1dGlvbkZpbmlzaGVkEhEKCWFjdGlvbl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEjUKB291dGNvbWUYAyABKA4yJC5waW5jZXIucHJvdG9jb2wudjEuRXhlY3V0aW9uT3V0Y29tZRIOCgZyZWFzb24YBCABKAkSEwoLcmVzdWx0X2hhc2gYBSABKAwSDAoEdG9vbBgGIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYByABKAkSDgoGcmVzdWx0GAggASgJEhEKCXVudHJ1c3RlZBgJIAEoCBIOCgZvcmlnaW4YCiABKAkSEQoJdHJ1bmNhdGVkGAsgASgIEiwKCHJldHJ5X2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXR0bGVkX2J5GA0gASgJQjlaN2dpdGh1Yi5jb20vbG94L3BpbmNlci9nZW4vcGluY2VyL3Byb3RvY29sL3YxO3Byb3RvY29sdjFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_pincer_protocol_v1_common]);
 
 /**
  * @generated from message pincer.protocol.v1.PolicyDecisionMade
@@ -100,6 +100,90 @@ export type ProposedActionCreated = Message<"pincer.protocol.v1.ProposedActionCr
    * @generated from field: google.protobuf.Timestamp expires_at = 9;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * validated
+   *
+   * @generated from field: google.protobuf.Struct args = 10;
+   */
+  args?: JsonObject | undefined;
+
+  /**
+   * of the canonical arguments, tool, version, identity and policy: what an approval binds
+   *
+   * @generated from field: bytes args_hash = 11;
+   */
+  argsHash: Uint8Array;
+
+  /**
+   * @generated from field: uint32 tool_version = 12;
+   */
+  toolVersion: number;
+
+  /**
+   * @generated from field: string policy_version = 13;
+   */
+  policyVersion: string;
+
+  /**
+   * @generated from field: string tool_call_id = 14;
+   */
+  toolCallId: string;
+
+  /**
+   * chat|job|schedule|heartbeat|callback
+   *
+   * @generated from field: string source = 15;
+   */
+  source: string;
+
+  /**
+   * @generated from field: string source_id = 16;
+   */
+  sourceId: string;
+
+  /**
+   * of all that the owner is shown
+   *
+   * @generated from field: bytes card_hash = 17;
+   */
+  cardHash: Uint8Array;
+
+  /**
+   * from 1
+   *
+   * @generated from field: uint32 revision = 18;
+   */
+  revision: number;
+
+  /**
+   * @generated from field: string supersedes_action_id = 19;
+   */
+  supersedesActionId: string;
+
+  /**
+   * how long an approval can be taken back
+   *
+   * @generated from field: uint32 undo_seconds = 20;
+   */
+  undoSeconds: number;
+
+  /**
+   * @generated from field: string target_entity = 21;
+   */
+  targetEntity: string;
+
+  /**
+   * what the thread had read by then that others wrote
+   *
+   * @generated from field: repeated string untrusted_sources = 22;
+   */
+  untrustedSources: string[];
+
+  /**
+   * @generated from field: repeated string warnings = 23;
+   */
+  warnings: string[];
 };
 
 /**
@@ -127,6 +211,18 @@ export type ProposedActionStatusChanged = Message<"pincer.protocol.v1.ProposedAc
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * approved: it can be taken back until then
+   *
+   * @generated from field: google.protobuf.Timestamp not_before = 4;
+   */
+  notBefore?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string superseded_by_action_id = 5;
+   */
+  supersededByActionId: string;
 };
 
 /**
@@ -192,6 +288,21 @@ export type ActionExecutionIntended = Message<"pincer.protocol.v1.ActionExecutio
    * @generated from field: bytes args_hash = 3;
    */
   argsHash: Uint8Array;
+
+  /**
+   * @generated from field: string tool = 4;
+   */
+  tool: string;
+
+  /**
+   * @generated from field: string idempotency_key = 5;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp lease_until = 6;
+   */
+  leaseUntil?: Timestamp | undefined;
 };
 
 /**
@@ -229,6 +340,52 @@ export type ActionExecutionFinished = Message<"pincer.protocol.v1.ActionExecutio
    * @generated from field: bytes result_hash = 5;
    */
   resultHash: Uint8Array;
+
+  /**
+   * @generated from field: string tool = 6;
+   */
+  tool: string;
+
+  /**
+   * @generated from field: string idempotency_key = 7;
+   */
+  idempotencyKey: string;
+
+  /**
+   * what the thread is told
+   *
+   * @generated from field: string result = 8;
+   */
+  result: string;
+
+  /**
+   * others wrote it
+   *
+   * @generated from field: bool untrusted = 9;
+   */
+  untrusted: boolean;
+
+  /**
+   * @generated from field: string origin = 10;
+   */
+  origin: string;
+
+  /**
+   * @generated from field: bool truncated = 11;
+   */
+  truncated: boolean;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp retry_at = 12;
+   */
+  retryAt?: Timestamp | undefined;
+
+  /**
+   * execution|reconciliation|owner
+   *
+   * @generated from field: string settled_by = 13;
+   */
+  settledBy: string;
 };
 
 /**

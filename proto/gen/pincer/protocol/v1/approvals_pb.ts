@@ -14,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/approvals.proto.
  */
 export const file_pincer_protocol_v1_approvals: GenFile = /*@__PURE__*/
-  fileDesc("CiJwaW5jZXIvcHJvdG9jb2wvdjEvYXBwcm92YWxzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEi3wMKCEFwcHJvdmFsEhEKCWFjdGlvbl9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJc291cmNlX2lkGAMgASgJEgwKBHRvb2wYBCABKAkSMAoGc3RhdHVzGAUgASgOMiAucGluY2VyLnByb3RvY29sLnYxLkFjdGlvblN0YXR1cxIxCgpyaXNrX2NsYXNzGAYgASgOMh0ucGluY2VyLnByb3RvY29sLnYxLlJpc2tDbGFzcxIuCghpZGVudGl0eRgHIAEoDjIcLnBpbmNlci5wcm90b2NvbC52MS5JZGVudGl0eRIdChVkZXRlcm1pbmlzdGljX3N1bW1hcnkYCCABKAkSKAoHcHJldmlldxgJIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQcmVqZWN0aW9uX3JlYXNvbhgMIAEoCRI3CglleGVjdXRpb24YDSABKA4yJC5waW5jZXIucHJvdG9jb2wudjEuRXhlY3V0aW9uT3V0Y29tZSJIChRMaXN0QXBwcm92YWxzUmVxdWVzdBIwCgZzdGF0dXMYASABKA4yIC5waW5jZXIucHJvdG9jb2wudjEuQWN0aW9uU3RhdHVzIkQKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIrCgVpdGVtcxgBIAMoCzIcLnBpbmNlci5wcm90b2NvbC52MS5BcHByb3ZhbCIpChRBcHByb3ZlQWN0aW9uUmVxdWVzdBIRCglhY3Rpb25faWQYASABKAkiXAoVQXBwcm92ZUFjdGlvblJlc3BvbnNlEhEKCWFjdGlvbl9pZBgBIAEoCRIwCgZzdGF0dXMYAiABKA4yIC5waW5jZXIucHJvdG9jb2wudjEuQWN0aW9uU3RhdHVzIjgKE1JlamVjdEFjdGlvblJlcXVlc3QSEQoJYWN0aW9uX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJbChRSZWplY3RBY3Rpb25SZXNwb25zZRIRCglhY3Rpb25faWQYASABKAkSMAoGc3RhdHVzGAIgASgOMiAucGluY2VyLnByb3RvY29sLnYxLkFjdGlvblN0YXR1czLBAgoQQXBwcm92YWxzU2VydmljZRJkCg1MaXN0QXBwcm92YWxzEigucGluY2VyLnByb3RvY29sLnYxLkxpc3RBcHByb3ZhbHNSZXF1ZXN0GikucGluY2VyLnByb3RvY29sLnYxLkxpc3RBcHByb3ZhbHNSZXNwb25zZRJkCg1BcHByb3ZlQWN0aW9uEigucGluY2VyLnByb3RvY29sLnYxLkFwcHJvdmVBY3Rpb25SZXF1ZXN0GikucGluY2VyLnByb3RvY29sLnYxLkFwcHJvdmVBY3Rpb25SZXNwb25zZRJhCgxSZWplY3RBY3Rpb24SJy5waW5jZXIucHJvdG9jb2wudjEuUmVqZWN0QWN0aW9uUmVxdWVzdBooLnBpbmNlci5wcm90b2NvbC52MS5SZWplY3RBY3Rpb25SZXNwb25zZUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_pincer_protocol_v1_common]);
+  fileDesc("CiJwaW5jZXIvcHJvdG9jb2wvdjEvYXBwcm92YWxzLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEikQcKCEFwcHJvdmFsEhEKCWFjdGlvbl9pZBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJc291cmNlX2lkGAMgASgJEgwKBHRvb2wYBCABKAkSMAoGc3RhdHVzGAUgASgOMiAucGluY2VyLnByb3RvY29sLnYxLkFjdGlvblN0YXR1cxIxCgpyaXNrX2NsYXNzGAYgASgOMh0ucGluY2VyLnByb3RvY29sLnYxLlJpc2tDbGFzcxIuCghpZGVudGl0eRgHIAEoDjIcLnBpbmNlci5wcm90b2NvbC52MS5JZGVudGl0eRIdChVkZXRlcm1pbmlzdGljX3N1bW1hcnkYCCABKAkSKAoHcHJldmlldxgJIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQcmVqZWN0aW9uX3JlYXNvbhgMIAEoCRI3CglleGVjdXRpb24YDSABKA4yJC5waW5jZXIucHJvdG9jb2wudjEuRXhlY3V0aW9uT3V0Y29tZRIVCg10YXJnZXRfZW50aXR5GA4gASgJEhsKE21vZGVsX2p1c3RpZmljYXRpb24YDyABKAkSJQoEYXJncxgQIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEQoJY2FyZF9oYXNoGBEgASgMEhAKCHJldmlzaW9uGBIgASgNEhwKFHN1cGVyc2VkZXNfYWN0aW9uX2lkGBMgASgJEh8KF3N1cGVyc2VkZWRfYnlfYWN0aW9uX2lkGBQgASgJEi4KCnVuZG9fdW50aWwYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEXVudHJ1c3RlZF9zb3VyY2VzGBYgAygJEhAKCHdhcm5pbmdzGBcgAygJEhEKCXRocmVhZF9pZBgYIAEoCRIPCgd0dXJuX2lkGBkgASgJEhgKEGV4ZWN1dGlvbl9yZWFzb24YGiABKAkSDgoGcmVzdWx0GBsgASgJEhYKDnBvbGljeV92ZXJzaW9uGBwgASgJEi4KCmRlY2lkZWRfYXQYHSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIm8KFExpc3RBcHByb3ZhbHNSZXF1ZXN0EjAKBnN0YXR1cxgBIAEoDjIgLnBpbmNlci5wcm90b2NvbC52MS5BY3Rpb25TdGF0dXMSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAkiXQoVTGlzdEFwcHJvdmFsc1Jlc3BvbnNlEisKBWl0ZW1zGAEgAygLMhwucGluY2VyLnByb3RvY29sLnYxLkFwcHJvdmFsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSInChJHZXRBcHByb3ZhbFJlcXVlc3QSEQoJYWN0aW9uX2lkGAEgASgJIkUKE0dldEFwcHJvdmFsUmVzcG9uc2USLgoIYXBwcm92YWwYASABKAsyHC5waW5jZXIucHJvdG9jb2wudjEuQXBwcm92YWwiPAoUQXBwcm92ZUFjdGlvblJlcXVlc3QSEQoJYWN0aW9uX2lkGAEgASgJEhEKCWNhcmRfaGFzaBgCIAEoDCJcChVBcHByb3ZlQWN0aW9uUmVzcG9uc2USEQoJYWN0aW9uX2lkGAEgASgJEjAKBnN0YXR1cxgCIAEoDjIgLnBpbmNlci5wcm90b2NvbC52MS5BY3Rpb25TdGF0dXMiOAoTUmVqZWN0QWN0aW9uUmVxdWVzdBIRCglhY3Rpb25faWQYASABKAkSDgoGcmVhc29uGAIgASgJIlsKFFJlamVjdEFjdGlvblJlc3BvbnNlEhEKCWFjdGlvbl9pZBgBIAEoCRIwCgZzdGF0dXMYAiABKA4yIC5waW5jZXIucHJvdG9jb2wudjEuQWN0aW9uU3RhdHVzIlAKFUFwcHJvdmVBY3Rpb25zUmVxdWVzdBI3CgVpdGVtcxgBIAMoCzIoLnBpbmNlci5wcm90b2NvbC52MS5BcHByb3ZlQWN0aW9uUmVxdWVzdCJSChZBcHByb3ZlQWN0aW9uc1Jlc3BvbnNlEjgKBWl0ZW1zGAEgAygLMikucGluY2VyLnByb3RvY29sLnYxLkFwcHJvdmVBY3Rpb25SZXNwb25zZSJNChFFZGl0QWN0aW9uUmVxdWVzdBIRCglhY3Rpb25faWQYASABKAkSJQoEYXJncxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiRAoSRWRpdEFjdGlvblJlc3BvbnNlEi4KCGFwcHJvdmFsGAEgASgLMhwucGluY2VyLnByb3RvY29sLnYxLkFwcHJvdmFsIigKE0NhbmNlbEFjdGlvblJlcXVlc3QSEQoJYWN0aW9uX2lkGAEgASgJIlsKFENhbmNlbEFjdGlvblJlc3BvbnNlEhEKCWFjdGlvbl9pZBgBIAEoCRIwCgZzdGF0dXMYAiABKA4yIC5waW5jZXIucHJvdG9jb2wudjEuQWN0aW9uU3RhdHVzIjcKFFJlc29sdmVBY3Rpb25SZXF1ZXN0EhEKCWFjdGlvbl9pZBgBIAEoCRIMCgRkb25lGAIgASgIIlwKFVJlc29sdmVBY3Rpb25SZXNwb25zZRIRCglhY3Rpb25faWQYASABKAkSMAoGc3RhdHVzGAIgASgOMiAucGluY2VyLnByb3RvY29sLnYxLkFjdGlvblN0YXR1czKwBgoQQXBwcm92YWxzU2VydmljZRJkCg1MaXN0QXBwcm92YWxzEigucGluY2VyLnByb3RvY29sLnYxLkxpc3RBcHByb3ZhbHNSZXF1ZXN0GikucGluY2VyLnByb3RvY29sLnYxLkxpc3RBcHByb3ZhbHNSZXNwb25zZRJkCg1BcHByb3ZlQWN0aW9uEigucGluY2VyLnByb3RvY29sLnYxLkFwcHJvdmVBY3Rpb25SZXF1ZXN0GikucGluY2VyLnByb3RvY29sLnYxLkFwcHJvdmVBY3Rpb25SZXNwb25zZRJhCgxSZWplY3RBY3Rpb24SJy5waW5jZXIucHJvdG9jb2wudjEuUmVqZWN0QWN0aW9uUmVxdWVzdBooLnBpbmNlci5wcm90b2NvbC52MS5SZWplY3RBY3Rpb25SZXNwb25zZRJeCgtHZXRBcHByb3ZhbBImLnBpbmNlci5wcm90b2NvbC52MS5HZXRBcHByb3ZhbFJlcXVlc3QaJy5waW5jZXIucHJvdG9jb2wudjEuR2V0QXBwcm92YWxSZXNwb25zZRJnCg5BcHByb3ZlQWN0aW9ucxIpLnBpbmNlci5wcm90b2NvbC52MS5BcHByb3ZlQWN0aW9uc1JlcXVlc3QaKi5waW5jZXIucHJvdG9jb2wudjEuQXBwcm92ZUFjdGlvbnNSZXNwb25zZRJbCgpFZGl0QWN0aW9uEiUucGluY2VyLnByb3RvY29sLnYxLkVkaXRBY3Rpb25SZXF1ZXN0GiYucGluY2VyLnByb3RvY29sLnYxLkVkaXRBY3Rpb25SZXNwb25zZRJhCgxDYW5jZWxBY3Rpb24SJy5waW5jZXIucHJvdG9jb2wudjEuQ2FuY2VsQWN0aW9uUmVxdWVzdBooLnBpbmNlci5wcm90b2NvbC52MS5DYW5jZWxBY3Rpb25SZXNwb25zZRJkCg1SZXNvbHZlQWN0aW9uEigucGluY2VyLnByb3RvY29sLnYxLlJlc29sdmVBY3Rpb25SZXF1ZXN0GikucGluY2VyLnByb3RvY29sLnYxLlJlc29sdmVBY3Rpb25SZXNwb25zZUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_pincer_protocol_v1_common]);
 
 /**
  * @generated from message pincer.protocol.v1.Approval
@@ -84,6 +84,90 @@ export type Approval = Message<"pincer.protocol.v1.Approval"> & {
    * @generated from field: pincer.protocol.v1.ExecutionOutcome execution = 13;
    */
   execution: ExecutionOutcome;
+
+  /**
+   * @generated from field: string target_entity = 14;
+   */
+  targetEntity: string;
+
+  /**
+   * the model's own words, and to be shown as such
+   *
+   * @generated from field: string model_justification = 15;
+   */
+  modelJustification: string;
+
+  /**
+   * @generated from field: google.protobuf.Struct args = 16;
+   */
+  args?: JsonObject | undefined;
+
+  /**
+   * @generated from field: bytes card_hash = 17;
+   */
+  cardHash: Uint8Array;
+
+  /**
+   * @generated from field: uint32 revision = 18;
+   */
+  revision: number;
+
+  /**
+   * @generated from field: string supersedes_action_id = 19;
+   */
+  supersedesActionId: string;
+
+  /**
+   * @generated from field: string superseded_by_action_id = 20;
+   */
+  supersededByActionId: string;
+
+  /**
+   * an approval can be taken back until then
+   *
+   * @generated from field: google.protobuf.Timestamp undo_until = 21;
+   */
+  undoUntil?: Timestamp | undefined;
+
+  /**
+   * @generated from field: repeated string untrusted_sources = 22;
+   */
+  untrustedSources: string[];
+
+  /**
+   * @generated from field: repeated string warnings = 23;
+   */
+  warnings: string[];
+
+  /**
+   * @generated from field: string thread_id = 24;
+   */
+  threadId: string;
+
+  /**
+   * @generated from field: string turn_id = 25;
+   */
+  turnId: string;
+
+  /**
+   * @generated from field: string execution_reason = 26;
+   */
+  executionReason: string;
+
+  /**
+   * @generated from field: string result = 27;
+   */
+  result: string;
+
+  /**
+   * @generated from field: string policy_version = 28;
+   */
+  policyVersion: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp decided_at = 29;
+   */
+  decidedAt?: Timestamp | undefined;
 };
 
 /**
@@ -101,6 +185,16 @@ export type ListApprovalsRequest = Message<"pincer.protocol.v1.ListApprovalsRequ
    * @generated from field: pincer.protocol.v1.ActionStatus status = 1;
    */
   status: ActionStatus;
+
+  /**
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -118,6 +212,11 @@ export type ListApprovalsResponse = Message<"pincer.protocol.v1.ListApprovalsRes
    * @generated from field: repeated pincer.protocol.v1.Approval items = 1;
    */
   items: Approval[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -128,9 +227,9 @@ export const ListApprovalsResponseSchema: GenMessage<ListApprovalsResponse> = /*
   messageDesc(file_pincer_protocol_v1_approvals, 2);
 
 /**
- * @generated from message pincer.protocol.v1.ApproveActionRequest
+ * @generated from message pincer.protocol.v1.GetApprovalRequest
  */
-export type ApproveActionRequest = Message<"pincer.protocol.v1.ApproveActionRequest"> & {
+export type GetApprovalRequest = Message<"pincer.protocol.v1.GetApprovalRequest"> & {
   /**
    * @generated from field: string action_id = 1;
    */
@@ -138,11 +237,52 @@ export type ApproveActionRequest = Message<"pincer.protocol.v1.ApproveActionRequ
 };
 
 /**
+ * Describes the message pincer.protocol.v1.GetApprovalRequest.
+ * Use `create(GetApprovalRequestSchema)` to create a new message.
+ */
+export const GetApprovalRequestSchema: GenMessage<GetApprovalRequest> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 3);
+
+/**
+ * @generated from message pincer.protocol.v1.GetApprovalResponse
+ */
+export type GetApprovalResponse = Message<"pincer.protocol.v1.GetApprovalResponse"> & {
+  /**
+   * @generated from field: pincer.protocol.v1.Approval approval = 1;
+   */
+  approval?: Approval | undefined;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.GetApprovalResponse.
+ * Use `create(GetApprovalResponseSchema)` to create a new message.
+ */
+export const GetApprovalResponseSchema: GenMessage<GetApprovalResponse> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 4);
+
+/**
+ * @generated from message pincer.protocol.v1.ApproveActionRequest
+ */
+export type ApproveActionRequest = Message<"pincer.protocol.v1.ApproveActionRequest"> & {
+  /**
+   * @generated from field: string action_id = 1;
+   */
+  actionId: string;
+
+  /**
+   * what the person saw; if it is given, it must be what there is
+   *
+   * @generated from field: bytes card_hash = 2;
+   */
+  cardHash: Uint8Array;
+};
+
+/**
  * Describes the message pincer.protocol.v1.ApproveActionRequest.
  * Use `create(ApproveActionRequestSchema)` to create a new message.
  */
 export const ApproveActionRequestSchema: GenMessage<ApproveActionRequest> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_approvals, 3);
+  messageDesc(file_pincer_protocol_v1_approvals, 5);
 
 /**
  * @generated from message pincer.protocol.v1.ApproveActionResponse
@@ -164,7 +304,7 @@ export type ApproveActionResponse = Message<"pincer.protocol.v1.ApproveActionRes
  * Use `create(ApproveActionResponseSchema)` to create a new message.
  */
 export const ApproveActionResponseSchema: GenMessage<ApproveActionResponse> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_approvals, 4);
+  messageDesc(file_pincer_protocol_v1_approvals, 6);
 
 /**
  * @generated from message pincer.protocol.v1.RejectActionRequest
@@ -186,7 +326,7 @@ export type RejectActionRequest = Message<"pincer.protocol.v1.RejectActionReques
  * Use `create(RejectActionRequestSchema)` to create a new message.
  */
 export const RejectActionRequestSchema: GenMessage<RejectActionRequest> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_approvals, 5);
+  messageDesc(file_pincer_protocol_v1_approvals, 7);
 
 /**
  * @generated from message pincer.protocol.v1.RejectActionResponse
@@ -208,7 +348,165 @@ export type RejectActionResponse = Message<"pincer.protocol.v1.RejectActionRespo
  * Use `create(RejectActionResponseSchema)` to create a new message.
  */
 export const RejectActionResponseSchema: GenMessage<RejectActionResponse> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_approvals, 6);
+  messageDesc(file_pincer_protocol_v1_approvals, 8);
+
+/**
+ * @generated from message pincer.protocol.v1.ApproveActionsRequest
+ */
+export type ApproveActionsRequest = Message<"pincer.protocol.v1.ApproveActionsRequest"> & {
+  /**
+   * @generated from field: repeated pincer.protocol.v1.ApproveActionRequest items = 1;
+   */
+  items: ApproveActionRequest[];
+};
+
+/**
+ * Describes the message pincer.protocol.v1.ApproveActionsRequest.
+ * Use `create(ApproveActionsRequestSchema)` to create a new message.
+ */
+export const ApproveActionsRequestSchema: GenMessage<ApproveActionsRequest> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 9);
+
+/**
+ * @generated from message pincer.protocol.v1.ApproveActionsResponse
+ */
+export type ApproveActionsResponse = Message<"pincer.protocol.v1.ApproveActionsResponse"> & {
+  /**
+   * @generated from field: repeated pincer.protocol.v1.ApproveActionResponse items = 1;
+   */
+  items: ApproveActionResponse[];
+};
+
+/**
+ * Describes the message pincer.protocol.v1.ApproveActionsResponse.
+ * Use `create(ApproveActionsResponseSchema)` to create a new message.
+ */
+export const ApproveActionsResponseSchema: GenMessage<ApproveActionsResponse> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 10);
+
+/**
+ * @generated from message pincer.protocol.v1.EditActionRequest
+ */
+export type EditActionRequest = Message<"pincer.protocol.v1.EditActionRequest"> & {
+  /**
+   * @generated from field: string action_id = 1;
+   */
+  actionId: string;
+
+  /**
+   * @generated from field: google.protobuf.Struct args = 2;
+   */
+  args?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.EditActionRequest.
+ * Use `create(EditActionRequestSchema)` to create a new message.
+ */
+export const EditActionRequestSchema: GenMessage<EditActionRequest> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 11);
+
+/**
+ * @generated from message pincer.protocol.v1.EditActionResponse
+ */
+export type EditActionResponse = Message<"pincer.protocol.v1.EditActionResponse"> & {
+  /**
+   * the new one
+   *
+   * @generated from field: pincer.protocol.v1.Approval approval = 1;
+   */
+  approval?: Approval | undefined;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.EditActionResponse.
+ * Use `create(EditActionResponseSchema)` to create a new message.
+ */
+export const EditActionResponseSchema: GenMessage<EditActionResponse> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 12);
+
+/**
+ * @generated from message pincer.protocol.v1.CancelActionRequest
+ */
+export type CancelActionRequest = Message<"pincer.protocol.v1.CancelActionRequest"> & {
+  /**
+   * @generated from field: string action_id = 1;
+   */
+  actionId: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.CancelActionRequest.
+ * Use `create(CancelActionRequestSchema)` to create a new message.
+ */
+export const CancelActionRequestSchema: GenMessage<CancelActionRequest> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 13);
+
+/**
+ * @generated from message pincer.protocol.v1.CancelActionResponse
+ */
+export type CancelActionResponse = Message<"pincer.protocol.v1.CancelActionResponse"> & {
+  /**
+   * @generated from field: string action_id = 1;
+   */
+  actionId: string;
+
+  /**
+   * @generated from field: pincer.protocol.v1.ActionStatus status = 2;
+   */
+  status: ActionStatus;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.CancelActionResponse.
+ * Use `create(CancelActionResponseSchema)` to create a new message.
+ */
+export const CancelActionResponseSchema: GenMessage<CancelActionResponse> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 14);
+
+/**
+ * @generated from message pincer.protocol.v1.ResolveActionRequest
+ */
+export type ResolveActionRequest = Message<"pincer.protocol.v1.ResolveActionRequest"> & {
+  /**
+   * @generated from field: string action_id = 1;
+   */
+  actionId: string;
+
+  /**
+   * @generated from field: bool done = 2;
+   */
+  done: boolean;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.ResolveActionRequest.
+ * Use `create(ResolveActionRequestSchema)` to create a new message.
+ */
+export const ResolveActionRequestSchema: GenMessage<ResolveActionRequest> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 15);
+
+/**
+ * @generated from message pincer.protocol.v1.ResolveActionResponse
+ */
+export type ResolveActionResponse = Message<"pincer.protocol.v1.ResolveActionResponse"> & {
+  /**
+   * @generated from field: string action_id = 1;
+   */
+  actionId: string;
+
+  /**
+   * @generated from field: pincer.protocol.v1.ActionStatus status = 2;
+   */
+  status: ActionStatus;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.ResolveActionResponse.
+ * Use `create(ResolveActionResponseSchema)` to create a new message.
+ */
+export const ResolveActionResponseSchema: GenMessage<ResolveActionResponse> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_approvals, 16);
 
 /**
  * @generated from service pincer.protocol.v1.ApprovalsService
@@ -237,6 +535,54 @@ export const ApprovalsService: GenService<{
     methodKind: "unary";
     input: typeof RejectActionRequestSchema;
     output: typeof RejectActionResponseSchema;
+  },
+  /**
+   * @generated from rpc pincer.protocol.v1.ApprovalsService.GetApproval
+   */
+  getApproval: {
+    methodKind: "unary";
+    input: typeof GetApprovalRequestSchema;
+    output: typeof GetApprovalResponseSchema;
+  },
+  /**
+   * All of them, or none.
+   *
+   * @generated from rpc pincer.protocol.v1.ApprovalsService.ApproveActions
+   */
+  approveActions: {
+    methodKind: "unary";
+    input: typeof ApproveActionsRequestSchema;
+    output: typeof ApproveActionsResponseSchema;
+  },
+  /**
+   * Other arguments: a new action takes the place of this one, and waits for approval.
+   *
+   * @generated from rpc pincer.protocol.v1.ApprovalsService.EditAction
+   */
+  editAction: {
+    methodKind: "unary";
+    input: typeof EditActionRequestSchema;
+    output: typeof EditActionResponseSchema;
+  },
+  /**
+   * Takes an approval back, until its execution has begun.
+   *
+   * @generated from rpc pincer.protocol.v1.ApprovalsService.CancelAction
+   */
+  cancelAction: {
+    methodKind: "unary";
+    input: typeof CancelActionRequestSchema;
+    output: typeof CancelActionResponseSchema;
+  },
+  /**
+   * The owner says what became of an action of which nobody else knows.
+   *
+   * @generated from rpc pincer.protocol.v1.ApprovalsService.ResolveAction
+   */
+  resolveAction: {
+    methodKind: "unary";
+    input: typeof ResolveActionRequestSchema;
+    output: typeof ResolveActionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_pincer_protocol_v1_approvals, 0);

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/notification_events.proto.
  */
 export const file_pincer_protocol_v1_notification_events: GenFile = /*@__PURE__*/
-  fileDesc("CixwaW5jZXIvcHJvdG9jb2wvdjEvbm90aWZpY2F0aW9uX2V2ZW50cy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxIjsKEk5vdGlmaWNhdGlvblF1ZXVlZBIXCg9ub3RpZmljYXRpb25faWQYASABKAkSDAoEdHlwZRgCIAEoCUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM");
+  fileDesc("CixwaW5jZXIvcHJvdG9jb2wvdjEvbm90aWZpY2F0aW9uX2V2ZW50cy5wcm90bxIScGluY2VyLnByb3RvY29sLnYxIncKEk5vdGlmaWNhdGlvblF1ZXVlZBIXCg9ub3RpZmljYXRpb25faWQYASABKAkSDAoEdHlwZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSFQoNcmVzb3VyY2Vfa2luZBgEIAEoCRITCgtyZXNvdXJjZV9pZBgFIAEoCSIrChBOb3RpZmljYXRpb25SZWFkEhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM");
 
 /**
  * @generated from message pincer.protocol.v1.NotificationQueued
@@ -22,9 +22,28 @@ export type NotificationQueued = Message<"pincer.protocol.v1.NotificationQueued"
   notificationId: string;
 
   /**
+   * approval_needed|approval_expiring|job_failed|job_completed|proactive_reach_out
+   *
    * @generated from field: string type = 2;
    */
   type: string;
+
+  /**
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * thread|job|action
+   *
+   * @generated from field: string resource_kind = 4;
+   */
+  resourceKind: string;
+
+  /**
+   * @generated from field: string resource_id = 5;
+   */
+  resourceId: string;
 };
 
 /**
@@ -33,4 +52,21 @@ export type NotificationQueued = Message<"pincer.protocol.v1.NotificationQueued"
  */
 export const NotificationQueuedSchema: GenMessage<NotificationQueued> = /*@__PURE__*/
   messageDesc(file_pincer_protocol_v1_notification_events, 0);
+
+/**
+ * @generated from message pincer.protocol.v1.NotificationRead
+ */
+export type NotificationRead = Message<"pincer.protocol.v1.NotificationRead"> & {
+  /**
+   * @generated from field: string notification_id = 1;
+   */
+  notificationId: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.NotificationRead.
+ * Use `create(NotificationReadSchema)` to create a new message.
+ */
+export const NotificationReadSchema: GenMessage<NotificationRead> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_notification_events, 1);
 

@@ -12,7 +12,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file pincer/protocol/v1/system.proto.
  */
 export const file_pincer_protocol_v1_system: GenFile = /*@__PURE__*/
-  fileDesc("Ch9waW5jZXIvcHJvdG9jb2wvdjEvc3lzdGVtLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEiGQoXR2V0UG9saWN5U3VtbWFyeVJlcXVlc3QiXAoYR2V0UG9saWN5U3VtbWFyeVJlc3BvbnNlEigKB3N1bW1hcnkYASABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhYKDnBvbGljeV92ZXJzaW9uGAIgASgJIsMBCgpBdWRpdEVudHJ5EhAKCGVudHJ5X2lkGAEgASgJEhIKCmV2ZW50X3R5cGUYAiABKAkSEQoJdGhyZWFkX2lkGAMgASgJEg4KBmpvYl9pZBgEIAEoCRIRCglhY3Rpb25faWQYBSABKAkSKAoHcGF5bG9hZBgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLwoLb2NjdXJyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhIKEExpc3RBdWRpdFJlcXVlc3QiQgoRTGlzdEF1ZGl0UmVzcG9uc2USLQoFaXRlbXMYASADKAsyHi5waW5jZXIucHJvdG9jb2wudjEuQXVkaXRFbnRyeSLkAQoMTm90aWZpY2F0aW9uEhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCRIyCgR0eXBlGAIgASgOMiQucGluY2VyLnByb3RvY29sLnYxLk5vdGlmaWNhdGlvblR5cGUSFQoNcmVzb3VyY2Vfa2luZBgDIAEoCRITCgtyZXNvdXJjZV9pZBgEIAEoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdyZWFkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIaChhMaXN0Tm90aWZpY2F0aW9uc1JlcXVlc3QiTAoZTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZRIvCgVpdGVtcxgBIAMoCzIgLnBpbmNlci5wcm90b2NvbC52MS5Ob3RpZmljYXRpb24iFwoVR2V0QWdlbnRNZW1vcnlSZXF1ZXN0IlkKFkdldEFnZW50TWVtb3J5UmVzcG9uc2USDwoHY29udGVudBgBIAEoCRIuCgp1cGRhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIrChhVcGRhdGVBZ2VudE1lbW9yeVJlcXVlc3QSDwoHY29udGVudBgBIAEoCSJiChlVcGRhdGVBZ2VudE1lbW9yeVJlc3BvbnNlEhUKDXdyaXR0ZW5fYnl0ZXMYASABKAQSLgoKdXBkYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiGwoZR2V0SGVhcnRiZWF0Q29uZmlnUmVxdWVzdCKVAQoaR2V0SGVhcnRiZWF0Q29uZmlnUmVzcG9uc2USDwoHZW5hYmxlZBgBIAEoCBIYChBpbnRlcnZhbF9taW51dGVzGAIgASgNEhYKDnRhc2tzX21hcmtkb3duGAMgASgJEjQKEHRhc2tzX3VwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKHFVwZGF0ZUhlYXJ0YmVhdENvbmZpZ1JlcXVlc3QSDwoHZW5hYmxlZBgBIAEoCBIYChBpbnRlcnZhbF9taW51dGVzGAIgASgNEhYKDnRhc2tzX21hcmtkb3duGAMgASgJIpgBCh1VcGRhdGVIZWFydGJlYXRDb25maWdSZXNwb25zZRIPCgdlbmFibGVkGAEgASgIEhgKEGludGVydmFsX21pbnV0ZXMYAiABKA0SFgoOdGFza3NfbWFya2Rvd24YAyABKAkSNAoQdGFza3NfdXBkYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAq7AEKEE5vdGlmaWNhdGlvblR5cGUSIQodTk9USUZJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIpCiVOT1RJRklDQVRJT05fUEVORElOR19BUFBST1ZBTF9DUkVBVEVEEAESJwojTk9USUZJQ0FUSU9OX0FQUFJPVkFMX0VYUElSSU5HX1NPT04QAhIeChpOT1RJRklDQVRJT05fSk9CX0NPTVBMRVRFRBADEhsKF05PVElGSUNBVElPTl9KT0JfRkFJTEVEEAQSJAogTk9USUZJQ0FUSU9OX1BST0FDVElWRV9SRUFDSF9PVVQQBTKYBgoNU3lzdGVtU2VydmljZRJtChBHZXRQb2xpY3lTdW1tYXJ5EisucGluY2VyLnByb3RvY29sLnYxLkdldFBvbGljeVN1bW1hcnlSZXF1ZXN0GiwucGluY2VyLnByb3RvY29sLnYxLkdldFBvbGljeVN1bW1hcnlSZXNwb25zZRJYCglMaXN0QXVkaXQSJC5waW5jZXIucHJvdG9jb2wudjEuTGlzdEF1ZGl0UmVxdWVzdBolLnBpbmNlci5wcm90b2NvbC52MS5MaXN0QXVkaXRSZXNwb25zZRJwChFMaXN0Tm90aWZpY2F0aW9ucxIsLnBpbmNlci5wcm90b2NvbC52MS5MaXN0Tm90aWZpY2F0aW9uc1JlcXVlc3QaLS5waW5jZXIucHJvdG9jb2wudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZRJnCg5HZXRBZ2VudE1lbW9yeRIpLnBpbmNlci5wcm90b2NvbC52MS5HZXRBZ2VudE1lbW9yeVJlcXVlc3QaKi5waW5jZXIucHJvdG9jb2wudjEuR2V0QWdlbnRNZW1vcnlSZXNwb25zZRJwChFVcGRhdGVBZ2VudE1lbW9yeRIsLnBpbmNlci5wcm90b2NvbC52MS5VcGRhdGVBZ2VudE1lbW9yeVJlcXVlc3QaLS5waW5jZXIucHJvdG9jb2wudjEuVXBkYXRlQWdlbnRNZW1vcnlSZXNwb25zZRJzChJHZXRIZWFydGJlYXRDb25maWcSLS5waW5jZXIucHJvdG9jb2wudjEuR2V0SGVhcnRiZWF0Q29uZmlnUmVxdWVzdBouLnBpbmNlci5wcm90b2NvbC52MS5HZXRIZWFydGJlYXRDb25maWdSZXNwb25zZRJ8ChVVcGRhdGVIZWFydGJlYXRDb25maWcSMC5waW5jZXIucHJvdG9jb2wudjEuVXBkYXRlSGVhcnRiZWF0Q29uZmlnUmVxdWVzdBoxLnBpbmNlci5wcm90b2NvbC52MS5VcGRhdGVIZWFydGJlYXRDb25maWdSZXNwb25zZUI5WjdnaXRodWIuY29tL2xveC9waW5jZXIvZ2VuL3BpbmNlci9wcm90b2NvbC92MTtwcm90b2NvbHYxYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("Ch9waW5jZXIvcHJvdG9jb2wvdjEvc3lzdGVtLnByb3RvEhJwaW5jZXIucHJvdG9jb2wudjEiGQoXR2V0UG9saWN5U3VtbWFyeVJlcXVlc3QiXAoYR2V0UG9saWN5U3VtbWFyeVJlc3BvbnNlEigKB3N1bW1hcnkYASABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhYKDnBvbGljeV92ZXJzaW9uGAIgASgJIsMBCgpBdWRpdEVudHJ5EhAKCGVudHJ5X2lkGAEgASgJEhIKCmV2ZW50X3R5cGUYAiABKAkSEQoJdGhyZWFkX2lkGAMgASgJEg4KBmpvYl9pZBgEIAEoCRIRCglhY3Rpb25faWQYBSABKAkSKAoHcGF5bG9hZBgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLwoLb2NjdXJyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIuIBChBMaXN0QXVkaXRSZXF1ZXN0EhIKCmV2ZW50X3R5cGUYASABKAkSEQoJdGhyZWFkX2lkGAIgASgJEg4KBmpvYl9pZBgDIAEoCRIRCglhY3Rpb25faWQYBCABKAkSLQoJZnJvbV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1bnRpbF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYByABKA0SEgoKcGFnZV90b2tlbhgIIAEoCSJbChFMaXN0QXVkaXRSZXNwb25zZRItCgVpdGVtcxgBIAMoCzIeLnBpbmNlci5wcm90b2NvbC52MS5BdWRpdEVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIjCg5FeHBsYWluUmVxdWVzdBIRCglhY3Rpb25faWQYASABKAkiQQoPRXhwbGFpblJlc3BvbnNlEi4KBXN0ZXBzGAEgAygLMh8ucGluY2VyLnByb3RvY29sLnYxLkV4cGxhaW5TdGVwIqkBCgtFeHBsYWluU3RlcBIQCghldmVudF9pZBgBIAEoCRIQCghwb3NpdGlvbhgCIAEoBBISCgpldmVudF90eXBlGAMgASgJEi8KC29jY3VycmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgFIAEoCRIMCgR0ZXh0GAYgASgJEhQKDGNhdXNhdGlvbl9pZBgHIAEoCSL0AQoMTm90aWZpY2F0aW9uEhcKD25vdGlmaWNhdGlvbl9pZBgBIAEoCRIyCgR0eXBlGAIgASgOMiQucGluY2VyLnByb3RvY29sLnYxLk5vdGlmaWNhdGlvblR5cGUSFQoNcmVzb3VyY2Vfa2luZBgDIAEoCRITCgtyZXNvdXJjZV9pZBgEIAEoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdyZWFkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YByABKAkiVgoYTGlzdE5vdGlmaWNhdGlvbnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoDRISCgpwYWdlX3Rva2VuGAIgASgJEhMKC3VucmVhZF9vbmx5GAMgASgIImUKGUxpc3ROb3RpZmljYXRpb25zUmVzcG9uc2USLwoFaXRlbXMYASADKAsyIC5waW5jZXIucHJvdG9jb2wudjEuTm90aWZpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI2ChtNYXJrTm90aWZpY2F0aW9uUmVhZFJlcXVlc3QSFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJIjcKHE1hcmtOb3RpZmljYXRpb25SZWFkUmVzcG9uc2USFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJIhcKFUdldEFnZW50TWVtb3J5UmVxdWVzdCJZChZHZXRBZ2VudE1lbW9yeVJlc3BvbnNlEg8KB2NvbnRlbnQYASABKAkSLgoKdXBkYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKwoYVXBkYXRlQWdlbnRNZW1vcnlSZXF1ZXN0Eg8KB2NvbnRlbnQYASABKAkiYgoZVXBkYXRlQWdlbnRNZW1vcnlSZXNwb25zZRIVCg13cml0dGVuX2J5dGVzGAEgASgEEi4KCnVwZGF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhsKGUdldEhlYXJ0YmVhdENvbmZpZ1JlcXVlc3QilQEKGkdldEhlYXJ0YmVhdENvbmZpZ1Jlc3BvbnNlEg8KB2VuYWJsZWQYASABKAgSGAoQaW50ZXJ2YWxfbWludXRlcxgCIAEoDRIWCg50YXNrc19tYXJrZG93bhgDIAEoCRI0ChB0YXNrc191cGRhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJhChxVcGRhdGVIZWFydGJlYXRDb25maWdSZXF1ZXN0Eg8KB2VuYWJsZWQYASABKAgSGAoQaW50ZXJ2YWxfbWludXRlcxgCIAEoDRIWCg50YXNrc19tYXJrZG93bhgDIAEoCSKYAQodVXBkYXRlSGVhcnRiZWF0Q29uZmlnUmVzcG9uc2USDwoHZW5hYmxlZBgBIAEoCBIYChBpbnRlcnZhbF9taW51dGVzGAIgASgNEhYKDnRhc2tzX21hcmtkb3duGAMgASgJEjQKEHRhc2tzX3VwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKuwBChBOb3RpZmljYXRpb25UeXBlEiEKHU5PVElGSUNBVElPTl9UWVBFX1VOU1BFQ0lGSUVEEAASKQolTk9USUZJQ0FUSU9OX1BFTkRJTkdfQVBQUk9WQUxfQ1JFQVRFRBABEicKI05PVElGSUNBVElPTl9BUFBST1ZBTF9FWFBJUklOR19TT09OEAISHgoaTk9USUZJQ0FUSU9OX0pPQl9DT01QTEVURUQQAxIbChdOT1RJRklDQVRJT05fSk9CX0ZBSUxFRBAEEiQKIE5PVElGSUNBVElPTl9QUk9BQ1RJVkVfUkVBQ0hfT1VUEAUy5wcKDVN5c3RlbVNlcnZpY2USbQoQR2V0UG9saWN5U3VtbWFyeRIrLnBpbmNlci5wcm90b2NvbC52MS5HZXRQb2xpY3lTdW1tYXJ5UmVxdWVzdBosLnBpbmNlci5wcm90b2NvbC52MS5HZXRQb2xpY3lTdW1tYXJ5UmVzcG9uc2USWAoJTGlzdEF1ZGl0EiQucGluY2VyLnByb3RvY29sLnYxLkxpc3RBdWRpdFJlcXVlc3QaJS5waW5jZXIucHJvdG9jb2wudjEuTGlzdEF1ZGl0UmVzcG9uc2UScAoRTGlzdE5vdGlmaWNhdGlvbnMSLC5waW5jZXIucHJvdG9jb2wudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXF1ZXN0Gi0ucGluY2VyLnByb3RvY29sLnYxLkxpc3ROb3RpZmljYXRpb25zUmVzcG9uc2USeQoUTWFya05vdGlmaWNhdGlvblJlYWQSLy5waW5jZXIucHJvdG9jb2wudjEuTWFya05vdGlmaWNhdGlvblJlYWRSZXF1ZXN0GjAucGluY2VyLnByb3RvY29sLnYxLk1hcmtOb3RpZmljYXRpb25SZWFkUmVzcG9uc2USUgoHRXhwbGFpbhIiLnBpbmNlci5wcm90b2NvbC52MS5FeHBsYWluUmVxdWVzdBojLnBpbmNlci5wcm90b2NvbC52MS5FeHBsYWluUmVzcG9uc2USZwoOR2V0QWdlbnRNZW1vcnkSKS5waW5jZXIucHJvdG9jb2wudjEuR2V0QWdlbnRNZW1vcnlSZXF1ZXN0GioucGluY2VyLnByb3RvY29sLnYxLkdldEFnZW50TWVtb3J5UmVzcG9uc2UScAoRVXBkYXRlQWdlbnRNZW1vcnkSLC5waW5jZXIucHJvdG9jb2wudjEuVXBkYXRlQWdlbnRNZW1vcnlSZXF1ZXN0Gi0ucGluY2VyLnByb3RvY29sLnYxLlVwZGF0ZUFnZW50TWVtb3J5UmVzcG9uc2UScwoSR2V0SGVhcnRiZWF0Q29uZmlnEi0ucGluY2VyLnByb3RvY29sLnYxLkdldEhlYXJ0YmVhdENvbmZpZ1JlcXVlc3QaLi5waW5jZXIucHJvdG9jb2wudjEuR2V0SGVhcnRiZWF0Q29uZmlnUmVzcG9uc2USfAoVVXBkYXRlSGVhcnRiZWF0Q29uZmlnEjAucGluY2VyLnByb3RvY29sLnYxLlVwZGF0ZUhlYXJ0YmVhdENvbmZpZ1JlcXVlc3QaMS5waW5jZXIucHJvdG9jb2wudjEuVXBkYXRlSGVhcnRiZWF0Q29uZmlnUmVzcG9uc2VCOVo3Z2l0aHViLmNvbS9sb3gvcGluY2VyL2dlbi9waW5jZXIvcHJvdG9jb2wvdjE7cHJvdG9jb2x2MWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message pincer.protocol.v1.GetPolicySummaryRequest
@@ -100,6 +100,49 @@ export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
  * @generated from message pincer.protocol.v1.ListAuditRequest
  */
 export type ListAuditRequest = Message<"pincer.protocol.v1.ListAuditRequest"> & {
+  /**
+   * @generated from field: string event_type = 1;
+   */
+  eventType: string;
+
+  /**
+   * @generated from field: string thread_id = 2;
+   */
+  threadId: string;
+
+  /**
+   * @generated from field: string job_id = 3;
+   */
+  jobId: string;
+
+  /**
+   * @generated from field: string action_id = 4;
+   */
+  actionId: string;
+
+  /**
+   * inclusive
+   *
+   * @generated from field: google.protobuf.Timestamp from_time = 5;
+   */
+  fromTime?: Timestamp | undefined;
+
+  /**
+   * exclusive
+   *
+   * @generated from field: google.protobuf.Timestamp until_time = 6;
+   */
+  untilTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: uint32 page_size = 7;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 8;
+   */
+  pageToken: string;
 };
 
 /**
@@ -117,6 +160,11 @@ export type ListAuditResponse = Message<"pincer.protocol.v1.ListAuditResponse"> 
    * @generated from field: repeated pincer.protocol.v1.AuditEntry items = 1;
    */
   items: AuditEntry[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -125,6 +173,91 @@ export type ListAuditResponse = Message<"pincer.protocol.v1.ListAuditResponse"> 
  */
 export const ListAuditResponseSchema: GenMessage<ListAuditResponse> = /*@__PURE__*/
   messageDesc(file_pincer_protocol_v1_system, 4);
+
+/**
+ * @generated from message pincer.protocol.v1.ExplainRequest
+ */
+export type ExplainRequest = Message<"pincer.protocol.v1.ExplainRequest"> & {
+  /**
+   * @generated from field: string action_id = 1;
+   */
+  actionId: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.ExplainRequest.
+ * Use `create(ExplainRequestSchema)` to create a new message.
+ */
+export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_system, 5);
+
+/**
+ * @generated from message pincer.protocol.v1.ExplainResponse
+ */
+export type ExplainResponse = Message<"pincer.protocol.v1.ExplainResponse"> & {
+  /**
+   * in the order of the log
+   *
+   * @generated from field: repeated pincer.protocol.v1.ExplainStep steps = 1;
+   */
+  steps: ExplainStep[];
+};
+
+/**
+ * Describes the message pincer.protocol.v1.ExplainResponse.
+ * Use `create(ExplainResponseSchema)` to create a new message.
+ */
+export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_system, 6);
+
+/**
+ * @generated from message pincer.protocol.v1.ExplainStep
+ */
+export type ExplainStep = Message<"pincer.protocol.v1.ExplainStep"> & {
+  /**
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+
+  /**
+   * @generated from field: uint64 position = 2;
+   */
+  position: bigint;
+
+  /**
+   * @generated from field: string event_type = 3;
+   */
+  eventType: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp occurred_at = 4;
+   */
+  occurredAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string actor = 5;
+   */
+  actor: string;
+
+  /**
+   * for people
+   *
+   * @generated from field: string text = 6;
+   */
+  text: string;
+
+  /**
+   * @generated from field: string causation_id = 7;
+   */
+  causationId: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.ExplainStep.
+ * Use `create(ExplainStepSchema)` to create a new message.
+ */
+export const ExplainStepSchema: GenMessage<ExplainStep> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_system, 7);
 
 /**
  * @generated from message pincer.protocol.v1.Notification
@@ -161,6 +294,11 @@ export type Notification = Message<"pincer.protocol.v1.Notification"> & {
    * @generated from field: google.protobuf.Timestamp read_at = 6;
    */
   readAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string reason = 7;
+   */
+  reason: string;
 };
 
 /**
@@ -168,12 +306,26 @@ export type Notification = Message<"pincer.protocol.v1.Notification"> & {
  * Use `create(NotificationSchema)` to create a new message.
  */
 export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 5);
+  messageDesc(file_pincer_protocol_v1_system, 8);
 
 /**
  * @generated from message pincer.protocol.v1.ListNotificationsRequest
  */
 export type ListNotificationsRequest = Message<"pincer.protocol.v1.ListNotificationsRequest"> & {
+  /**
+   * @generated from field: uint32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+
+  /**
+   * @generated from field: bool unread_only = 3;
+   */
+  unreadOnly: boolean;
 };
 
 /**
@@ -181,7 +333,7 @@ export type ListNotificationsRequest = Message<"pincer.protocol.v1.ListNotificat
  * Use `create(ListNotificationsRequestSchema)` to create a new message.
  */
 export const ListNotificationsRequestSchema: GenMessage<ListNotificationsRequest> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 6);
+  messageDesc(file_pincer_protocol_v1_system, 9);
 
 /**
  * @generated from message pincer.protocol.v1.ListNotificationsResponse
@@ -191,6 +343,11 @@ export type ListNotificationsResponse = Message<"pincer.protocol.v1.ListNotifica
    * @generated from field: repeated pincer.protocol.v1.Notification items = 1;
    */
   items: Notification[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -198,7 +355,41 @@ export type ListNotificationsResponse = Message<"pincer.protocol.v1.ListNotifica
  * Use `create(ListNotificationsResponseSchema)` to create a new message.
  */
 export const ListNotificationsResponseSchema: GenMessage<ListNotificationsResponse> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 7);
+  messageDesc(file_pincer_protocol_v1_system, 10);
+
+/**
+ * @generated from message pincer.protocol.v1.MarkNotificationReadRequest
+ */
+export type MarkNotificationReadRequest = Message<"pincer.protocol.v1.MarkNotificationReadRequest"> & {
+  /**
+   * @generated from field: string notification_id = 1;
+   */
+  notificationId: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.MarkNotificationReadRequest.
+ * Use `create(MarkNotificationReadRequestSchema)` to create a new message.
+ */
+export const MarkNotificationReadRequestSchema: GenMessage<MarkNotificationReadRequest> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_system, 11);
+
+/**
+ * @generated from message pincer.protocol.v1.MarkNotificationReadResponse
+ */
+export type MarkNotificationReadResponse = Message<"pincer.protocol.v1.MarkNotificationReadResponse"> & {
+  /**
+   * @generated from field: string notification_id = 1;
+   */
+  notificationId: string;
+};
+
+/**
+ * Describes the message pincer.protocol.v1.MarkNotificationReadResponse.
+ * Use `create(MarkNotificationReadResponseSchema)` to create a new message.
+ */
+export const MarkNotificationReadResponseSchema: GenMessage<MarkNotificationReadResponse> = /*@__PURE__*/
+  messageDesc(file_pincer_protocol_v1_system, 12);
 
 /**
  * @generated from message pincer.protocol.v1.GetAgentMemoryRequest
@@ -211,7 +402,7 @@ export type GetAgentMemoryRequest = Message<"pincer.protocol.v1.GetAgentMemoryRe
  * Use `create(GetAgentMemoryRequestSchema)` to create a new message.
  */
 export const GetAgentMemoryRequestSchema: GenMessage<GetAgentMemoryRequest> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 8);
+  messageDesc(file_pincer_protocol_v1_system, 13);
 
 /**
  * @generated from message pincer.protocol.v1.GetAgentMemoryResponse
@@ -233,7 +424,7 @@ export type GetAgentMemoryResponse = Message<"pincer.protocol.v1.GetAgentMemoryR
  * Use `create(GetAgentMemoryResponseSchema)` to create a new message.
  */
 export const GetAgentMemoryResponseSchema: GenMessage<GetAgentMemoryResponse> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 9);
+  messageDesc(file_pincer_protocol_v1_system, 14);
 
 /**
  * @generated from message pincer.protocol.v1.UpdateAgentMemoryRequest
@@ -250,7 +441,7 @@ export type UpdateAgentMemoryRequest = Message<"pincer.protocol.v1.UpdateAgentMe
  * Use `create(UpdateAgentMemoryRequestSchema)` to create a new message.
  */
 export const UpdateAgentMemoryRequestSchema: GenMessage<UpdateAgentMemoryRequest> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 10);
+  messageDesc(file_pincer_protocol_v1_system, 15);
 
 /**
  * @generated from message pincer.protocol.v1.UpdateAgentMemoryResponse
@@ -272,7 +463,7 @@ export type UpdateAgentMemoryResponse = Message<"pincer.protocol.v1.UpdateAgentM
  * Use `create(UpdateAgentMemoryResponseSchema)` to create a new message.
  */
 export const UpdateAgentMemoryResponseSchema: GenMessage<UpdateAgentMemoryResponse> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 11);
+  messageDesc(file_pincer_protocol_v1_system, 16);
 
 /**
  * @generated from message pincer.protocol.v1.GetHeartbeatConfigRequest
@@ -285,7 +476,7 @@ export type GetHeartbeatConfigRequest = Message<"pincer.protocol.v1.GetHeartbeat
  * Use `create(GetHeartbeatConfigRequestSchema)` to create a new message.
  */
 export const GetHeartbeatConfigRequestSchema: GenMessage<GetHeartbeatConfigRequest> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 12);
+  messageDesc(file_pincer_protocol_v1_system, 17);
 
 /**
  * @generated from message pincer.protocol.v1.GetHeartbeatConfigResponse
@@ -317,7 +508,7 @@ export type GetHeartbeatConfigResponse = Message<"pincer.protocol.v1.GetHeartbea
  * Use `create(GetHeartbeatConfigResponseSchema)` to create a new message.
  */
 export const GetHeartbeatConfigResponseSchema: GenMessage<GetHeartbeatConfigResponse> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 13);
+  messageDesc(file_pincer_protocol_v1_system, 18);
 
 /**
  * @generated from message pincer.protocol.v1.UpdateHeartbeatConfigRequest
@@ -344,7 +535,7 @@ export type UpdateHeartbeatConfigRequest = Message<"pincer.protocol.v1.UpdateHea
  * Use `create(UpdateHeartbeatConfigRequestSchema)` to create a new message.
  */
 export const UpdateHeartbeatConfigRequestSchema: GenMessage<UpdateHeartbeatConfigRequest> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 14);
+  messageDesc(file_pincer_protocol_v1_system, 19);
 
 /**
  * @generated from message pincer.protocol.v1.UpdateHeartbeatConfigResponse
@@ -376,7 +567,7 @@ export type UpdateHeartbeatConfigResponse = Message<"pincer.protocol.v1.UpdateHe
  * Use `create(UpdateHeartbeatConfigResponseSchema)` to create a new message.
  */
 export const UpdateHeartbeatConfigResponseSchema: GenMessage<UpdateHeartbeatConfigResponse> = /*@__PURE__*/
-  messageDesc(file_pincer_protocol_v1_system, 15);
+  messageDesc(file_pincer_protocol_v1_system, 20);
 
 /**
  * @generated from enum pincer.protocol.v1.NotificationType
@@ -446,6 +637,24 @@ export const SystemService: GenService<{
     methodKind: "unary";
     input: typeof ListNotificationsRequestSchema;
     output: typeof ListNotificationsResponseSchema;
+  },
+  /**
+   * @generated from rpc pincer.protocol.v1.SystemService.MarkNotificationRead
+   */
+  markNotificationRead: {
+    methodKind: "unary";
+    input: typeof MarkNotificationReadRequestSchema;
+    output: typeof MarkNotificationReadResponseSchema;
+  },
+  /**
+   * Why an action happened, or did not: everything that led to it, from the log.
+   *
+   * @generated from rpc pincer.protocol.v1.SystemService.Explain
+   */
+  explain: {
+    methodKind: "unary";
+    input: typeof ExplainRequestSchema;
+    output: typeof ExplainResponseSchema;
   },
   /**
    * @generated from rpc pincer.protocol.v1.SystemService.GetAgentMemory
