@@ -7,6 +7,7 @@ import { processBenchmarks } from "./processes.js";
 import { rpcBenchmarks } from "./rpc.js";
 import { tableHead, toJsonLine, toTableLine, type Result } from "./report.js";
 import { fullSizes, Setting, smallSizes, tell, type Benchmark } from "./setting.js";
+import { turnBenchmarks } from "./turns.js";
 
 const benchmarks = [
   ...appendBenchmarks,
@@ -14,6 +15,7 @@ const benchmarks = [
   ...longLogBenchmarks,
   ...processBenchmarks,
   ...rpcBenchmarks,
+  ...turnBenchmarks,
 ];
 
 interface Options {

@@ -29,6 +29,9 @@ export interface Sizes {
   readonly pings: number;
   readonly watchedThreads: number;
   readonly appendsPerThread: number;
+  /** Of each round. */
+  readonly turns: number;
+  readonly deltas: number;
 }
 
 export const fullSizes: Sizes = {
@@ -45,6 +48,8 @@ export const fullSizes: Sizes = {
   pings: 300,
   watchedThreads: 100,
   appendsPerThread: 10,
+  turns: 15,
+  deltas: 25,
 };
 export const smallSizes: Sizes = {
   rounds: 5,
@@ -60,6 +65,8 @@ export const smallSizes: Sizes = {
   pings: 5,
   watchedThreads: 2,
   appendsPerThread: 2,
+  turns: 1,
+  deltas: 2,
 };
 
 /** This file is in dist/tests/bench when it runs. */

@@ -64,6 +64,13 @@ describe("a command", () => {
     expect(backend.log.head().position).toBe(0);
   });
 
+  test("may be refused without saying where it would have been recorded", async () => {
+    const backend = await bench.backend();
+    const refused = refuse("turn_not_active", { turn: "a" });
+    expect(await handle(backend, { at: noon, decide: () => refused })).toEqual(refused);
+    expect(backend.log.head().position).toBe(0);
+  });
+
   test("folds all of a long stream", async () => {
     const backend = await bench.backend();
     const facts = Array.from({ length: 1_000 }, () => delta("x"));

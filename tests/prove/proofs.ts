@@ -1,5 +1,6 @@
 import { authAll } from "./auth-all.js";
 import { authGuess } from "./auth-guess.js";
+import { budgetHeld } from "./budget-held.js";
 import { logConcurrent } from "./concurrent.js";
 import { filesPrivate } from "./files.js";
 import { forgetBytes } from "./forget-bytes.js";
@@ -17,6 +18,7 @@ import { streamSlow } from "./stream-slow.js";
 import { rpcHostile } from "./rpc-hostile.js";
 import { stopGraceful } from "./stop-graceful.js";
 import { logTamper } from "./tamper.js";
+import { turnKill } from "./turn-kill.js";
 import { walBounded } from "./wal.js";
 
 /** Every promise that is kept so far. */
@@ -40,4 +42,6 @@ export const proofs: readonly Proof[] = [
   authGuess,
   rpcHostile,
   stopGraceful,
+  turnKill,
+  budgetHeld,
 ];

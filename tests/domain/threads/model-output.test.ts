@@ -64,6 +64,70 @@ describe("what cannot be understood is said to be so:", () => {
   });
 });
 
+describe("what is larger than makes sense is refused:", () => {
+  const depthMax = 20;
+  const lengthMax = 256 * 1024;
+  const textBytesMax = 64 * 1024;
+  const tooLarge = { outcome: "invalid", why: expect.stringContaining("larger than allowed") };
+  /** An object in an object, so many of them in all. */
+  const deep = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`;
+  const sized = (length: number) => `{"a":"${"x".repeat(length - 8)}"}`;
+  const acting = (args: string) => `{"assistant_message":"Yes.","proposed_actions":[{"tool":"t","args":${args}}]}`;
+
+  test("arguments that are too deep", () => {
+    expect(normalise(called(["1", "t", deep(depthMax)]))).toMatchObject({ outcome: "valid" });
+    expect(normalise(called(["1", "t", deep(depthMax + 1)]))).toEqual(tooLarge);
+    expect(normalise(called(["1", "t", `{"a":${"[".repeat(depthMax)}${"]".repeat(depthMax)}}`]))).toEqual(tooLarge);
+    expect(normalise(said(acting(deep(depthMax))))).toMatchObject({ outcome: "valid" });
+    expect(normalise(said(acting(deep(depthMax + 1))))).toEqual(tooLarge);
+  });
+
+  test("arguments so deep that whoever follows them does not come back", () => {
+    const abyss = deep(40_000);
+    expect(normalise(called(["1", "t", abyss]))).toEqual(tooLarge);
+    expect(normalise(said(acting(abyss)))).toMatchObject({ outcome: "invalid" });
+    expect(normalise(said(deep(10_000)))).toMatchObject({ outcome: "valid", calls: [] }); // Some other JSON is a text.
+  });
+
+  test("arguments that are too long", () => {
+    expect(normalise(called(["1", "t", sized(lengthMax)]))).toMatchObject({ outcome: "valid" });
+    expect(normalise(called(["1", "t", sized(lengthMax + 1)]))).toEqual(tooLarge);
+    const rest = acting("").length;
+    expect(normalise(said(acting(sized(lengthMax - rest))))).toMatchObject({ outcome: "valid" });
+    expect(normalise(said(acting(sized(lengthMax - rest + 1))))).toEqual(tooLarge);
+  });
+
+  test("arguments that are mostly white space", () => {
+    expect(normalise(called(["1", "t", `{${" ".repeat(lengthMax)}}`]))).toEqual(tooLarge);
+  });
+
+  test.each([
+    ["one byte", "a"],
+    ["three bytes", "水"],
+    ["four bytes", "🦀"],
+  ])("a text of more than 64 KiB, in characters of %s", (_what, character) => {
+    const tooLong = { outcome: "invalid", why: `the text is longer than ${textBytesMax} bytes` };
+    const text = character.repeat(Math.floor(textBytesMax / Buffer.byteLength(character)));
+    expect(normalise(said(text))).toEqual(valid(text));
+    expect(normalise(said(text + character))).toEqual(tooLong);
+    expect(normalise({ ...called(["1", "t", "{}"]), text: text + character })).toEqual(tooLong);
+    expect(normalise(said(specified([], text + character)))).toEqual(tooLong);
+  });
+
+  test("a name that is too long", () => {
+    expect(normalise(called(["1", "t".repeat(100), "{}"]))).toMatchObject({ outcome: "valid" });
+    const refused = normalise(called(["1".repeat(10_000), "t".repeat(101), "{}"]));
+    expect(refused).toMatchObject({ outcome: "invalid" });
+    expect(refused.outcome === "invalid" && refused.why.length).toBeLessThan(200);
+  });
+
+  test("a justification that is too long", () => {
+    const action = (length: number) => ({ tool: "t", args: {}, justification: "x".repeat(length) });
+    expect(normalise(said(specified([action(2_000)])))).toMatchObject({ outcome: "valid" });
+    expect(normalise(said(specified([action(2_001)])))).toMatchObject({ outcome: "invalid" });
+  });
+});
+
 test("anything at all is understood or refused, and never thrown", () => {
   const calls = fc.array(
     fc.record({ id: fc.string(), name: fc.string(), argumentsJson: fc.oneof(fc.string(), fc.json()) }),

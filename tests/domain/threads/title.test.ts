@@ -14,6 +14,8 @@ test.each([
     "Could you look through the mails of this week and find the…",
   ],
   ["x".repeat(100), `${"x".repeat(59)}…`],
+  ["x".repeat(60), "x".repeat(60)],
+  [`${"\n".repeat(1_000)}Buy milk`, "Buy milk"],
 ])("%j is called %j", (text, title) => {
   expect(titleOf(text)).toBe(title);
 });
@@ -27,4 +29,21 @@ test("a title is one short line, whatever was said", () => {
       expect(titleOf(text)).toBe(title);
     }),
   );
+});
+
+test.each([
+  ["one word", "x", `${"x".repeat(59)}…`],
+  ["many words", "hello, ", `${"hello, ".repeat(8).trim()}…`],
+  ["nothing that can be seen", " \t\u200b", ""],
+  ["marks of headings and lists", "# - > ", ""],
+  ["flags", "\u{1f1eb}\u{1f1ee}", `${"\u{1f1eb}\u{1f1ee}".repeat(59)}…`],
+])("a line of 64 KiB of %s is looked at no further than a title needs", (_what, piece, title) => {
+  expect(titleOf(piece.repeat(Math.floor((64 * 1024) / piece.length)))).toBe(title);
+});
+
+test("a title that is cut out of a long line is well-formed", () => {
+  for (const start of ["", "x", "xx", "xxx"]) {
+    const accents = "\u0301".repeat(497); // Many, and yet part of one character.
+    expect(titleOf(`${start}a${accents}${"\u{1f980}".repeat(20_000)}`).isWellFormed()).toBe(true);
+  }
 });

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "@jest/globals";
+import { z } from "zod";
+import { parametersOf, tool, Toolbox, type Tool } from "../../../domain/approvals/index.js";
+import { artifactPut, notesWrite } from "../../../domain/memory/index.js";
+import { RiskClass } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
+
+function named(name: string): Tool {
+  return tool({
+    name,
+    version: 1,
+    description: `It is called ${name}.`,
+    args: z.strictObject({ what: z.string().max(9).describe("What of it."), often: z.number().int().optional() }),
+    risk: RiskClass.READ,
+    identity: "none",
+    destination: "internal",
+    record: () => ({ facts: [], text: "" }),
+  });
+}
+
+describe("a box of tools", () => {
+  test("has those that were put into it, in their order", () => {
+    const [one, other] = [named("one"), named("other")];
+    const toolbox = new Toolbox([one, other]);
+    expect(toolbox.all).toEqual([one, other]);
+    expect(toolbox.find("one")).toBe(one);
+    expect(toolbox.find("other")).toBe(other);
+  });
+
+  test.each(["", "On", "one ", "ONE", "__proto__", "constructor", "toString", "hasOwnProperty"])(
+    "has no tool %j if nobody put it there",
+    (name) => {
+      expect(new Toolbox([named("one")]).find(name)).toBeNull();
+    },
+  );
+
+  test("does not hold two of the same name: who is called must be known", () => {
+    expect(() => new Toolbox([named("one"), named("other"), named("one")])).toThrow("same name");
+  });
+
+  test("may be empty", () => {
+    expect(new Toolbox([]).all).toEqual([]);
+    expect(new Toolbox([]).find("one")).toBeNull();
+  });
+});
+
+describe("a model is told of a tool's arguments", () => {
+  test("what there are, which must be given, and that there are no others", () => {
+    expect(parametersOf(named("one"))).toMatchObject({
+      type: "object",
+      properties: { what: { type: "string", maxLength: 9, description: "What of it." }, often: { type: "integer" } },
+      required: ["what"],
+      additionalProperties: false,
+    });
+  });
+
+  test.each([notesWrite, artifactPut])("in JSON, for the tools there are ($name)", (one) => {
+    const parameters = parametersOf(one);
+    expect(JSON.parse(JSON.stringify(parameters))).toEqual(parameters);
+    expect(parameters).toMatchObject({ type: "object", additionalProperties: false });
+  });
+});

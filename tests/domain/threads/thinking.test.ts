@@ -1,0 +1,124 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { ThinkingGist } from "../../../domain/threads/index.js";
+
+/** What is shown after each piece, and at the end. */
+function shown(...pieces: readonly string[]): string[] {
+  const gist = new ThinkingGist();
+  return [...pieces.map((piece) => gist.add(piece)), gist.end()];
+}
+
+const whole = (...pieces: readonly string[]) => shown(...pieces).join("");
+
+describe("of what a model thinks is shown", () => {
+  test("how each paragraph begins", () => {
+    expect(whole("The owner wants tea. There is none.\n\nSo I look for a shop. It is late.")).toBe(
+      "The owner wants tea.\nSo I look for a shop.\n",
+    );
+  });
+
+  test("a sentence as soon as it is known to be one, and nothing twice", () => {
+    expect(shown("The owner", " wants tea", ".", " There", " is none. Or is", " there?")).toEqual([
+      ...["", "", "", "The owner wants tea.\n", "", ""],
+      "",
+    ]);
+  });
+
+  test.each([
+    ["Is there tea? I think so.", "Is there tea?\n"],
+    ["No tea! None.", "No tea!\n"],
+    ["Plan: look for a shop.", "Plan:\n"],
+    ["Version 1.5 is out. Good.", "Version 1.5 is out.\n"],
+    ["  \n Tea.\tMore.", "Tea.\n"],
+    ["Two\nlines of it. More.", "Two lines of it.\n"],
+    ["Ends here.", "Ends here.\n"],
+    ["No end", "No end\n"],
+    ["", ""],
+    [" \n\n \t\n\n", ""],
+  ])("the first sentence: of %j it is %j", (thought, gist) => {
+    expect(whole(thought)).toBe(gist);
+  });
+
+  test("what has no end when the next paragraph begins", () => {
+    expect(shown("Tea", "\n\n", "Milk")).toEqual(["", "Tea\n", "", "Milk\n"]);
+    expect(whole("Tea\n \t\n\nMilk")).toBe("Tea\nMilk\n");
+  });
+
+  test("no more than 160 characters of it, cut between characters", () => {
+    expect(whole("x".repeat(159) + ". ")).toBe(`${"x".repeat(159)}.\n`);
+    expect(whole("x".repeat(160) + ". ")).toBe(`${"x".repeat(159)}…\n`);
+    for (const start of ["", "x"]) {
+      const crabs = whole(start + "\u{1f980}".repeat(100));
+      expect(crabs.isWellFormed()).toBe(true);
+      expect(crabs.length).toBe(161);
+    }
+  });
+
+  test("a long beginning once it is long, without waiting for its end", () => {
+    expect(shown("x".repeat(100), "y".repeat(100), "z. ")).toEqual([
+      "",
+      `${"x".repeat(100)}${"y".repeat(59)}…\n`,
+      "",
+      "",
+    ]);
+  });
+
+  test("nothing more after the end, and then the next begins anew", () => {
+    const gist = new ThinkingGist();
+    gist.add("Tea");
+    expect([gist.end(), gist.end()]).toEqual(["Tea\n", ""]);
+    expect(gist.add("Milk. More")).toBe("Milk.\n");
+  });
+});
+
+describe("whatever a model thinks, and in whatever pieces it comes,", () => {
+  const thought = fc.array(
+    fc.constantFrom("tea", "so", ".", "?", " ", " ", "\n", "\n\n", "\u{1f980}", "x".repeat(170)),
+    {
+      maxLength: 40,
+    },
+  );
+
+  test("the gist is lines that are short, well-formed, and say something", () => {
+    fc.assert(
+      fc.property(thought, (pieces) => {
+        const gist = whole(...pieces);
+        if (gist === "") return;
+        expect(gist.isWellFormed()).toBe(true);
+        expect(gist.endsWith("\n")).toBe(true);
+        for (const line of gist.slice(0, -1).split("\n")) {
+          expect(line.length).toBeLessThanOrEqual(160);
+          expect(line.trim()).toBe(line);
+          expect(line).not.toBe("");
+        }
+      }),
+    );
+  });
+
+  test("the gist is the same, where paragraphs are not torn apart between their lines", () => {
+    const word = fc.constantFrom(
+      "tea",
+      "milk",
+      "so.",
+      "why?",
+      "1.5",
+      "\u{1f980}",
+      "a-rather-long-word-of-thirty-chars",
+    );
+    const paragraphs = fc.array(fc.array(word, { minLength: 1, maxLength: 12 }), { maxLength: 4 });
+    fc.assert(
+      fc.property(paragraphs, fc.integer({ min: 1, max: 20 }), (all, size) => {
+        const texts = all.map((words) => words.join(" "));
+        const torn = texts.flatMap((text, index) => [...(index === 0 ? [] : ["\n\n"]), ...inPieces(text, size)]);
+        expect(whole(...torn)).toBe(whole(texts.join("\n\n")));
+      }),
+    );
+  });
+
+  function inPieces(text: string, size: number): string[] {
+    const characters = Array.from(text);
+    return Array.from({ length: Math.ceil(characters.length / size) }, (_, index) =>
+      characters.slice(index * size, (index + 1) * size).join(""),
+    );
+  }
+});
