@@ -1,4 +1,4 @@
-import type { Fact } from "../domain/shared/index.js";
+import type { Fact, RecordedEvent } from "../domain/shared/index.js";
 
 const foldsMax = 1_000;
 
@@ -27,6 +27,17 @@ export class Folds {
     if (this.#known.size <= foldsMax) return;
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
+  }
+
+  /** What was just recorded need not be read back. */
+  follow(events: readonly RecordedEvent[]): void {
+    for (const { stream, version, type, payload } of events) {
+      const known = this.#known.get(stream);
+      if (known?.fold.version !== version - 1) continue;
+      const evolve = known.evolve as Evolve<unknown>;
+      const state = evolve(known.fold.state, { case: type, value: payload } as Fact);
+      this.#known.set(stream, { evolve, fold: { state, version } });
+    }
   }
 
   /** Nobody will ask for it any more. */

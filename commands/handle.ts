@@ -86,6 +86,7 @@ export async function handle(handling: Handling, command: Command): Promise<Hand
       ...(command.key && { command: command.key }),
       ...secretsOf(proposals),
     });
+    if (result.outcome === "appended") handling.folds?.follow(result.events);
     if (result.outcome !== "version_conflict") return answer(result, readModels);
   }
   return refuse("too_much_contention", { attempts: attemptsMax });

@@ -1,3 +1,7 @@
+import { idempotencyProjection } from "./approvals/idempotency.js";
+import { proposedActionsProjection } from "./approvals/proposed-actions.js";
+import { untrustedContentProjection } from "./approvals/untrusted-content.js";
+import { auditLogProjection } from "./audit/audit-log.js";
 import { modelCallsProjection } from "./budgets/model-calls.js";
 import {
   authTokensProjection,
@@ -9,6 +13,7 @@ import { agentMemoryProjection } from "./memory/agent-memory.js";
 import { artifactsProjection } from "./memory/artifacts.js";
 import { notesProjection } from "./memory/notes.js";
 import { conversationSummariesProjection } from "./memory/summaries.js";
+import { notificationsProjection } from "./notifications/notifications.js";
 import { heartbeatConfigProjection } from "./schedules/heartbeat-config.js";
 import type { Projection } from "./shared/projection.js";
 import { messagesProjection } from "./threads/messages.js";
@@ -21,6 +26,9 @@ export const projections: readonly Projection[] = [
   messagesProjection,
   turnsProjection,
   modelCallsProjection,
+  proposedActionsProjection,
+  idempotencyProjection,
+  untrustedContentProjection,
   devicesProjection,
   authTokensProjection,
   pairingCodesProjection,
@@ -30,4 +38,6 @@ export const projections: readonly Projection[] = [
   notesProjection,
   artifactsProjection,
   heartbeatConfigProjection,
+  notificationsProjection,
+  auditLogProjection,
 ];

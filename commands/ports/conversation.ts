@@ -35,7 +35,10 @@ export interface Conversations {
     threadId: string,
     turnId: string,
     turnsMax: number,
-  ): Promise<{ readonly conversation: Conversation; readonly userText: string }>;
+  ): Promise<{
+    readonly conversation: Conversation;
+    readonly userText: string;
+  }>;
   latestSummary(threadId: string): Promise<Summary | null>;
   /** The turns of a thread that ended after a position, oldest first. */
   endedSince(threadId: string, position: number, turnsMax: number): Promise<readonly EndedTurn[]>;

@@ -25,6 +25,7 @@ export {
   type ModelRequest,
   type ModelTool,
 } from "./model.js";
+export type { ActionPlace, Lookups } from "./lookups.js";
 export type { Random } from "./random.js";
 export type { ReadModels } from "./read-models.js";
 export type { Timers } from "./timers.js";

@@ -7,7 +7,7 @@ import { turnWrites } from "./turn-writes.js";
 
 /** Ends a turn that cannot be carried out, so that those behind it can. */
 export function abandonTurn(ports: TurnPorts, place: TurnPlace): Promise<Handled> {
-  const failed = turnFailed("TURN_LOST", "Something in the server broke, again and again.", true);
+  const failed = turnFailed("TURN_LOST", true);
   return handle(ports, {
     at: ports.clock.now(),
     decide: (load) => {

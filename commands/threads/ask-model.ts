@@ -3,10 +3,13 @@ import type { Outcome, TurnRequest } from "../../domain/threads/index.js";
 import { ModelError, type StreamWrite } from "../ports/index.js";
 import { outputTokensMax, type Question } from "./errand.js";
 import { answered, interrupted, unanswered, type WhyNot } from "./model-outcome.js";
+import { threadStream } from "./streams.js";
 import { TurnOutput } from "./turn-output.js";
 import { modelOf, type NamedModel, type TurnPlace, type TurnPorts, type TurnSignals } from "./turn-ports.js";
 import { turnWrites } from "./turn-writes.js";
 
+/** More than ever happen to a thread itself. */
+const threadEventsMax = 100;
 const timesUp = new ModelError("timeout", "The step took longer than it may.");
 
 export interface Asked {
@@ -30,8 +33,7 @@ export async function askModel(
   });
   let writing: Promise<unknown> = Promise.resolve();
   const write = (facts: readonly NewFact[]) => {
-    const append = { occurredAt: ports.clock.now(), writes: outputWrites(place, facts, chosen, question) };
-    writing = Promise.all([writing, ports.log.append(append)]);
+    writing = writing.then(() => writeOutput(ports, place, outputWrites(place, facts, chosen, question)));
     writing.catch((error: unknown) => {
       giveUp.abort(error);
     });
@@ -57,6 +59,22 @@ export async function askModel(
     takeBack();
     output.close();
     await writing;
+  }
+}
+
+/** Nothing is added to a thread that is deleted. */
+async function writeOutput(
+  { log, clock }: TurnPorts,
+  { threadId }: TurnPlace,
+  writes: readonly StreamWrite[],
+): Promise<void> {
+  for (;;) {
+    const last = log.readStream(threadStream(threadId), 0, threadEventsMax).at(-1);
+    const [first] = writes;
+    if (first === undefined || last === undefined || last.type === "threadDeleted") return;
+    const guard = { ...first, stream: last.stream, expected: last.version, threadId: null, facts: [] };
+    const { outcome } = await log.append({ occurredAt: clock.now(), writes: [guard, ...writes] });
+    if (outcome !== "version_conflict") return;
   }
 }
 

@@ -1,6 +1,7 @@
-import { parametersOf, type Toolbox } from "../../domain/approvals/index.js";
-import { minute, toText, toTimestamp, type Instant, type NewFact } from "../../domain/shared/index.js";
+import { parametersOf, type Toolbox, type UntrustedSource } from "../../domain/approvals/index.js";
+import { toTimestamp, type Instant, type NewFact } from "../../domain/shared/index.js";
 import {
+  stepMillisMax,
   turnFailed,
   type Choice,
   type Move,
@@ -12,8 +13,6 @@ import type { Conversation, ModelMessage, ModelTool } from "../ports/index.js";
 import { promptOf, promptTokens } from "./prompt.js";
 import { modelOf, type TurnPorts } from "./turn-ports.js";
 
-/** How long one step may take: asking, asking again, and using tools. */
-export const stepMillisMax = minute;
 /** What a model may say in one step. */
 export const outputTokensMax = 8_192;
 
@@ -21,6 +20,9 @@ export const outputTokensMax = 8_192;
 export interface Story {
   readonly conversation: Conversation;
   readonly userText: string;
+  /** What the thread has read that others wrote, and what the owner has said. */
+  readonly untrusted: readonly UntrustedSource[];
+  readonly ownerWords: string;
   /** Around what others wrote. */
   readonly boundary: string;
 }
@@ -52,8 +54,6 @@ export interface Standing {
   readonly turn: Turn;
   readonly story: Story;
   readonly at: Instant;
-  /** The time of a step counts anew. */
-  readonly isFresh: boolean;
 }
 
 type Plan = { readonly facts: readonly NewFact[]; readonly errand: Errand };
@@ -65,6 +65,8 @@ export function planErrand(ports: TurnPorts, standing: Standing, move: Move): Pl
       return { facts: [move.fact], errand: { kind: "none" } };
     case "wait":
       return { facts: [], errand: move };
+    case "pause":
+      return { facts: [paused(standing, move.actionIds.length)], errand: { kind: "none" } };
     case "use":
       return planUse(ports, standing, move.call);
     case "ask":
@@ -72,16 +74,29 @@ export function planErrand(ports: TurnPorts, standing: Standing, move: Move): Pl
   }
 }
 
-function planUse({ ids }: TurnPorts, standing: Standing, call: ToolCall): Plan {
+function paused({ turnId, request, turn }: Standing, pendingActionCount: number): NewFact {
+  const stepsUsed = turn.steps.length;
+  const stepsRemaining = request.budget.maxToolSteps - stepsUsed;
+  return { case: "turnPaused", value: { turnId, pendingActionCount, stepsUsed, stepsRemaining } };
+}
+
+function planUse(ports: TurnPorts, standing: Standing, call: ToolCall): Plan {
   const stepEndsAt = endOfStep(standing, false);
   // One that was begun before a restart is begun already.
   if (call.executionId !== null) return { facts: [], errand: { kind: "use", call, stepEndsAt } };
-  const executionId = ids.derive("execution", call.toolCallId);
-  const value = { executionId, toolCallId: call.toolCallId, toolName: call.tool };
+  const executionId = executionIdOf(ports, call);
   return {
-    facts: [{ case: "toolExecutionStarted", value }],
+    facts: [executionStarted(call, executionId)],
     errand: { kind: "use", call: { ...call, executionId }, stepEndsAt },
   };
+}
+
+export function executionIdOf({ ids }: TurnPorts, { toolCallId }: ToolCall): string {
+  return ids.derive("execution", toolCallId);
+}
+
+export function executionStarted({ toolCallId, tool: toolName }: ToolCall, executionId: string): NewFact {
+  return { case: "toolExecutionStarted", value: { executionId, toolCallId, toolName } };
 }
 
 function planQuestion(ports: TurnPorts, standing: Standing, move: Extract<Move, { kind: "ask" }>): Plan {
@@ -94,7 +109,7 @@ function planQuestion(ports: TurnPorts, standing: Standing, move: Extract<Move, 
   const inputTokens = promptTokens(messages, tools);
   const reservedTokens = inputTokens + outputTokensMax;
   const reservation = ports.budget.reserve(callId, reservedTokens, at);
-  if (reservation.outcome === "exhausted") return overspent(ports, reservation.resetsAt);
+  if (reservation.outcome === "exhausted") return overspent(reservation.resetsAt);
   const stepEndsAt = endOfStep(standing, attempt === 1);
   const { model, name } = modelOf(ports.models, choice);
   const started: NewFact = {
@@ -115,20 +130,24 @@ function planQuestion(ports: TurnPorts, standing: Standing, move: Extract<Move, 
   return { facts: [started], errand: { kind: "ask", request, question } };
 }
 
-function endOfStep({ turn, at, isFresh }: Standing, isNewStep: boolean): Instant {
-  return isNewStep || isFresh || turn.stepEndsAt === null ? at + stepMillisMax : turn.stepEndsAt;
+function endOfStep({ turn, at }: Standing, isNewStep: boolean): Instant {
+  return isNewStep || turn.stepEndsAt === null ? at + stepMillisMax : turn.stepEndsAt;
 }
 
-function overspent({ budget }: TurnPorts, resetsAt: Instant): Plan {
-  const message = `The budget of ${budget.tokensPerDay} tokens a day is spent; it is renewed at ${toText(resetsAt)}.`;
-  const failed = turnFailed("DAILY_TOKEN_BUDGET_EXCEEDED", message, true, resetsAt);
+function overspent(resetsAt: Instant): Plan {
+  const failed = turnFailed("DAILY_TOKEN_BUDGET_EXCEEDED", true, resetsAt);
   return { facts: [failed], errand: { kind: "none" } };
 }
 
+/** The same for every question, and not cheap to write down. */
+const offered = new WeakMap<Toolbox, readonly ModelTool[]>();
+
 function toolsOf(toolbox: Toolbox): readonly ModelTool[] {
-  return toolbox.all.map((tool) => ({
-    name: tool.name,
-    description: tool.description,
-    parameters: parametersOf(tool),
-  }));
+  const known = offered.get(toolbox);
+  if (known !== undefined) return known;
+  const tools = toolbox.all.map((tool) => {
+    return { name: tool.name, description: tool.description, parameters: parametersOf(tool) };
+  });
+  offered.set(toolbox, tools);
+  return tools;
 }

@@ -50,7 +50,7 @@ export function promptTokens(messages: readonly ModelMessage[], tools: readonly 
   return estimateTokens(JSON.stringify(messages)) + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 }
 
-/** To the minute of the day, so that a provider that remembers what it was shown may recognise it. */
+/** To the day, so that a provider that remembers what it was shown may recognise it. */
 function systemText(memory: string, at: Instant): string {
   const day = `Today is ${toText(at).slice(0, 10)} (UTC).`;
   return memory === "" ? `${policy}\n${day}` : `${policy}\n${day}\nThe owner wants you to keep in mind:\n${memory}`;
@@ -81,7 +81,6 @@ function stepTaken({ text, calls }: Step, boundary: string): readonly ModelMessa
 
 function resultText({ tool, decision, reason, result }: ToolCall, boundary: string): string {
   if (decision === PolicyDecision.BLOCKED) return `Blocked by policy: ${reason}. Nothing was done.`;
-  if (decision === PolicyDecision.REQUIRE_APPROVAL) return "It needs the owner's approval. Nothing was done.";
   if (result === null) return "It was not run.";
   const text = result.isUntrusted ? fenced(result.text, { tool, origin: result.origin }, boundary) : result.text;
   return result.isFailure ? `It failed.\n${text}` : text;

@@ -1,4 +1,5 @@
-import { refuse, type NewFact } from "../../domain/shared/index.js";
+import type { UntrustedSource } from "../../domain/approvals/index.js";
+import { refuse, type Instant, type NewFact } from "../../domain/shared/index.js";
 import {
   conclude,
   endTurn,
@@ -14,15 +15,18 @@ import {
   type Move,
   type Outcome,
   type Thread,
+  type ToolCall,
   type Turn,
   type TurnRequest,
+  type TurnRules,
 } from "../../domain/threads/index.js";
 import { handle } from "../handle.js";
-import { planErrand, type Errand, type Story } from "./errand.js";
+import { executionIdOf, executionStarted, planErrand, type Errand, type Story } from "./errand.js";
 import { threadStream, turnsStream, turnStream } from "./streams.js";
 import type { TurnOutput } from "./turn-output.js";
 import { modelOf, type TurnPlace, type TurnPorts } from "./turn-ports.js";
 import { turnWrites } from "./turn-writes.js";
+import { useInternal } from "./use-tool.js";
 
 /**
  * Records what came of the last errand together with the intent of the next one: one append for each thing that is done
@@ -37,11 +41,6 @@ export async function recordOutcome(
 ): Promise<Errand> {
   const { threadId, turnId } = place;
   const at = ports.clock.now();
-  const rules = {
-    toolbox: ports.toolbox,
-    hasFallback: ports.models.fallback !== null,
-    derive: (...parts: readonly string[]) => ports.ids.derive(...parts),
-  };
   await ports.budget.know(at);
   const idle: Errand = { kind: "none" };
   let errand = idle as Errand;
@@ -56,19 +55,31 @@ export async function recordOutcome(
       if (thread.status !== "open") return refuse("thread_deleted");
       if (request?.turnId !== turnId) return refuse("turn_not_active");
 
-      const concluded = conclude(request, turn, outcome, rules, at);
-      const after = concluded.reduce(evolveTurn, turn);
-      const end = concluded.find(isEnd);
-      const move: Move = end === undefined ? nextMove(request, after, queue, at) : { kind: "end", fact: end };
-      const isFresh = outcome.kind === "lost";
-      const planned = planErrand(ports, { turnId, request, turn: after, story, at, isFresh }, move);
+      const rules = rulesOf(ports, story, turn, at);
+      // Whoever has waited need not ask the clock again, which may have been set back.
+      const isReady = outcome.kind === "ready";
+      const outcomes = [...conclude(request, turn, outcome, rules, at)];
+      let after = outcomes.reduce(evolveTurn, turn);
+      const next = () => nextMove(request, after, queue, isReady ? Infinity : at);
+      const end = outcomes.find(isEnd);
+      let move: Move = end === undefined ? next() : { kind: "end", fact: end };
+      // What needs nobody outside is done in the same breath.
+      while (move.kind === "use" && ports.toolbox.find(move.call.tool)?.kind === "internal") {
+        const facts = usedInternally(ports, place, request, after, move.call, rules, at);
+        outcomes.push(...facts);
+        after = facts.reduce(evolveTurn, after);
+        move = next();
+      }
+      const planned = planErrand(ports, { turnId, request, turn: after, story, at }, move);
       errand = planned.errand;
       if (errand.kind === "ask") reserved.add(errand.question.callId);
       const ending = (fact: NewFact) => [...titled(thread, story.userText), ...endTurn(queue, fact)];
       const facts = [
-        ...(output?.rest(committedText(concluded)) ?? []),
-        ...concluded.filter((fact) => !isEnd(fact)),
-        ...planned.facts.flatMap((fact) => (isEnd(fact) ? ending(fact) : [fact])),
+        ...(output?.rest(committedText(outcomes)) ?? []),
+        ...outcomes.filter((fact) => !isEnd(fact)),
+        ...planned.facts.flatMap((fact) =>
+          isEnd(fact) ? ending(fact) : isPause(fact) ? endTurn(queue, fact) : [fact],
+        ),
       ];
       const model = modelOf(ports.models, turn.choice).name;
       return turnWrites(place, facts, { model, causationId: causeOf(outcome, turn, request) });
@@ -81,6 +92,43 @@ export async function recordOutcome(
   return errand;
 }
 
+/** The use of an internal tool, from its beginning to its end. */
+function usedInternally(
+  ports: TurnPorts,
+  place: TurnPlace,
+  request: TurnRequest,
+  turn: Turn,
+  call: ToolCall,
+  rules: TurnRules,
+  at: Instant,
+): readonly NewFact[] {
+  const executionId = call.executionId ?? executionIdOf(ports, call);
+  const begun = call.executionId === null ? [executionStarted(call, executionId)] : [];
+  const used = useInternal(ports, place, { ...call, executionId });
+  return [...begun, ...conclude(request, begun.reduce(evolveTurn, turn), used, rules, at)];
+}
+
+function rulesOf(ports: TurnPorts, story: Story, turn: Turn, at: Instant): TurnRules {
+  const read = turn.steps.flatMap(({ calls }) => calls.flatMap(sourceOf));
+  return {
+    toolbox: ports.toolbox,
+    hasFallback: ports.models.fallback !== null,
+    derive: (...parts) => ports.ids.derive(...parts),
+    circumstances: {
+      hash: ports.hash,
+      policyVersion: ports.policyVersion,
+      expiresAt: at + ports.approvalMillis,
+      untrusted: [...read, ...story.untrusted],
+      ownerWords: story.ownerWords,
+    },
+  };
+}
+
+/** What a call has brought in that others wrote. */
+function sourceOf({ tool, result }: ToolCall): readonly UntrustedSource[] {
+  return result?.isUntrusted === true ? [{ tool, origin: result.origin, text: result.text }] : [];
+}
+
 /** What the first turn of a thread was about is what the thread is called. */
 function titled(thread: Thread, userText: string): readonly NewFact[] {
   const decision = titleThread(thread, titleOf(userText));
@@ -89,6 +137,10 @@ function titled(thread: Thread, userText: string): readonly NewFact[] {
 
 function isEnd(fact: NewFact): boolean {
   return fact.case === "turnCompleted" || fact.case === "turnFailed";
+}
+
+function isPause(fact: NewFact): boolean {
+  return fact.case === "turnPaused";
 }
 
 function committedText(facts: readonly NewFact[]): string {

@@ -16,11 +16,12 @@ const talkTurnsMax = 12;
  */
 export async function runTurn(ports: TurnPorts, place: TurnPlace, signals: TurnSignals): Promise<void> {
   const story = await tell(ports, place);
-  let done: Done = { outcome: { kind: hasBegun(ports, place) ? "lost" : "ready" }, output: null };
+  // Whoever was at it before, if anybody was, is gone.
+  let done: Done = { outcome: { kind: "lost" }, output: null };
   for (;;) {
     signals.stop.throwIfAborted();
-    const errand = await recordOutcome(ports, place, done.outcome, story, done.output);
     settle(ports, done);
+    const errand = await recordOutcome(ports, place, done.outcome, story, done.output);
     if (errand.kind === "none") {
       ports.folds?.drop(turnStream(place.turnId));
       return;
@@ -50,16 +51,12 @@ async function run(
   }
 }
 
-async function tell({ conversations, random }: TurnPorts, { threadId, turnId }: TurnPlace): Promise<Story> {
-  return { ...(await conversations.before(threadId, turnId, talkTurnsMax)), boundary: random.boundary() };
+async function tell({ conversations, lookups, random }: TurnPorts, { threadId, turnId }: TurnPlace): Promise<Story> {
+  const about = await conversations.before(threadId, turnId, talkTurnsMax);
+  return { ...about, ...(await lookups.surroundings(threadId)), boundary: random.boundary() };
 }
 
-/** Whether somebody was at it before. */
-function hasBegun({ log }: TurnPorts, { turnId }: TurnPlace): boolean {
-  return log.readStream(turnStream(turnId), 0, 1).length > 0;
-}
-
-/** Once it is recorded what a call has cost, that is what it takes of the budget. */
+/** What a call has cost takes the place of what was reserved for it, before anything else is. */
 function settle({ budget }: TurnPorts, { outcome, callId = "" }: Done): void {
   if (outcome.kind === "answered" || outcome.kind === "unanswered") budget.settle(callId, costOf(outcome));
 }
@@ -67,7 +64,8 @@ function settle({ budget }: TurnPorts, { outcome, callId = "" }: Done): void {
 function waitUntil({ clock, timers }: TurnPorts, until: number, { stop, interrupt }: TurnSignals): Promise<void> {
   return new Promise((resolve) => {
     const isOver = AbortSignal.any([stop, interrupt]);
-    const takeBack = timers.after(Math.max(0, until - clock.now()), resolve);
+    // A timer may be a millisecond early.
+    const takeBack = timers.after(Math.max(0, until - clock.now() + 1), resolve);
     const leave = () => {
       takeBack();
       resolve();

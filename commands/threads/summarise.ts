@@ -1,6 +1,13 @@
 import { callFailed, callFinished, estimateTokens } from "../../domain/budgets/index.js";
 import { accept, minute, refuse, type Instant, type NewFact } from "../../domain/shared/index.js";
-import { evolveThread, fenced, initialThread, type Answered, type Unanswered } from "../../domain/threads/index.js";
+import {
+  evolveThread,
+  fenced,
+  initialThread,
+  lossReason,
+  type Answered,
+  type Unanswered,
+} from "../../domain/threads/index.js";
 import { ContentTrust, EventSource } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { ActorKind } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import { handle, type Handled } from "../handle.js";
@@ -67,15 +74,34 @@ export async function summariseIfDue(ports: TurnPorts, threadId: string, stop: A
   ports.budget.settle(callId, costOf(outcome));
 }
 
+/** Ends a call that was under way when the server was stopped. Nobody knows what it has cost. */
+export async function endLostSummary(
+  ports: TurnPorts,
+  lost: { readonly threadId: string; readonly callId: string; readonly reservedTokens: number },
+): Promise<void> {
+  const { provider } = ports.models.primary.model;
+  const why = { trouble: lossReason, message: "The server was stopped.", chargedTokens: lost.reservedTokens };
+  const call = { ...why, provider, model: ports.models.primary.name };
+  await record(ports, lost.threadId, ports.clock.now(), callFailed(lost.callId, call));
+}
+
+/** Of a thread that was deleted meanwhile only what its call has come to is recorded, and nobody watches that. */
 async function record(ports: TurnPorts, threadId: string, at: Instant, ...facts: NewFact[]): Promise<Handled> {
   return handle(ports, {
     at,
     decide: (load) => {
       const thread = load(threadStream(threadId), initialThread, evolveThread);
-      if (thread.status !== "open") return refuse("thread_deleted");
-      return { stream: summariesStream(threadId), threadId, provenance, decision: accept(...facts) };
+      const isOpen = thread.status === "open";
+      const kept = isOpen ? facts : facts.filter(isEndOfCall);
+      if (kept.length === 0) return refuse("thread_deleted");
+      const scope = isOpen ? threadId : null;
+      return { stream: summariesStream(threadId), threadId: scope, provenance, decision: accept(...kept) };
     },
   });
+}
+
+function isEndOfCall(fact: NewFact): boolean {
+  return fact.case === "modelCallFinished" || fact.case === "modelCallFailed";
 }
 
 interface Question {

@@ -22,6 +22,7 @@ export class TurnOutput {
   #thinkingChars = 0;
   #thinkingTokens = 0;
   #isRedacted = false;
+  #isClosed = false;
   #takeBack: (() => void) | null = null;
 
   constructor(
@@ -37,6 +38,7 @@ export class TurnOutput {
   }
 
   add({ kind, text }: ModelDelta): void {
+    if (this.#isClosed) return;
     if (kind === "text") this.#text += text;
     else this.#think(text);
     if (this.#unwritten().length + this.#thinking.length >= deltaCharsMax) this.#flush();
@@ -49,6 +51,7 @@ export class TurnOutput {
 
   /** Nothing more comes, and nothing more is written from here. */
   close(): void {
+    this.#isClosed = true;
     this.#stop();
     if (this.visibility === ReasoningVisibility.REASONING_SUMMARY) this.#thinking += this.#gist.end();
   }
@@ -59,19 +62,19 @@ export class TurnOutput {
   }
 
   #think(text: string): void {
-    const isAllowed = this.#thinkingChars < thinkingCharsMax;
+    const allowed = text.slice(0, Math.max(0, thinkingCharsMax - this.#thinkingChars));
     this.#thinkingChars += text.length;
     this.#thinkingTokens += estimateTokens(text);
     if (this.visibility === ReasoningVisibility.REASONING_OFF) return;
     const isRaw = this.visibility === ReasoningVisibility.REASONING_RAW;
-    this.#isRedacted ||= !isRaw || !isAllowed;
-    if (isAllowed) this.#thinking += isRaw ? text : this.#gist.add(text);
+    this.#isRedacted ||= !isRaw || allowed.length < text.length;
+    this.#thinking += isRaw ? allowed.toWellFormed() : this.#gist.add(allowed);
   }
 
   #unwritten(): string {
     if (isPerhapsAnObject(this.#text)) return "";
     // Longer than a message may be, it will not become one; the log need not hold it.
-    return this.#text.slice(this.#writtenChars, messageTextBytesMax);
+    return this.#text.length > messageTextBytesMax ? "" : this.#text.slice(this.#writtenChars);
   }
 
   #flush(): void {

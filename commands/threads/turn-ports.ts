@@ -1,8 +1,8 @@
-import type { Toolbox } from "../../domain/approvals/index.js";
+import type { Hash, Toolbox } from "../../domain/approvals/index.js";
 import type { Choice } from "../../domain/threads/index.js";
 import type { TokenBudget } from "../budgets/token-budget.js";
 import type { Handling } from "../handle.js";
-import type { Clock, Conversations, Ids, Model, Random, Timers } from "../ports/index.js";
+import type { Clock, Conversations, Ids, Lookups, Model, Random, Timers } from "../ports/index.js";
 
 /** A model, and what it is called where it is. */
 export interface NamedModel {
@@ -23,9 +23,15 @@ export interface TurnPorts extends Handling {
   readonly timers: Timers;
   readonly random: Random;
   readonly conversations: Conversations;
+  readonly lookups: Lookups;
   readonly budget: TokenBudget;
   readonly models: ModelChain;
   readonly toolbox: Toolbox;
+  readonly hash: Hash;
+  /** Of the policy that proposals are judged by. */
+  readonly policyVersion: string;
+  /** How long the owner has to decide. */
+  readonly approvalMillis: number;
   /** Is told what nobody expected, and what the model is not told. */
   readonly onTrouble: (error: unknown, doing: string) => void;
 }

@@ -4,6 +4,8 @@ import { ContentTrust, EventSource } from "../../proto/gen/pincer/protocol/v1/co
 import { ActorKind } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import type { Proposal } from "../handle.js";
 import type { Provenance } from "../ports/index.js";
+import { actionStream } from "../approvals/streams.js";
+import { notificationStream } from "../notifications/streams.js";
 import { threadStream, turnOutputStream, turnsStream, turnStream } from "./streams.js";
 import type { TurnPlace } from "./turn-ports.js";
 
@@ -36,7 +38,15 @@ function streamOf(fact: NewFact, { threadId, turnId }: TurnPlace): string {
     case "turnBudgetApplied":
     case "turnCompleted":
     case "turnFailed":
+    case "turnPaused":
       return turnsStream(threadId);
+    // After a restart nothing has changed for the other turns of the thread.
+    case "turnResumed":
+      return fact.value.stepEndsAt === undefined ? turnsStream(threadId) : turnStream(turnId);
+    case "proposedActionCreated":
+      return actionStream(fact.value.actionId ?? "");
+    case "notificationQueued":
+      return notificationStream(fact.value.notificationId ?? "");
     case "threadTitled":
       return threadStream(threadId);
     case "assistantTextDelta":
@@ -63,6 +73,7 @@ function voiceOf(fact: NewFact, model: string): Voice {
         actor: { kind: ActorKind.MODEL, id: model },
       };
     case "policyDecisionMade":
+    case "proposedActionCreated":
       return { source: EventSource.POLICY_ENGINE, contentTrust: ContentTrust.TRUSTED_VALIDATED, actor: worker };
     case "toolExecutionStarted":
       return { source: EventSource.TOOL_EXECUTOR, contentTrust: ContentTrust.TRUSTED_VALIDATED, actor: worker };

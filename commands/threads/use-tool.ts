@@ -1,4 +1,4 @@
-import type { ExternalTool, Tool } from "../../domain/approvals/index.js";
+import type { ReadingTool } from "../../domain/approvals/index.js";
 import type { NewFact } from "../../domain/shared/index.js";
 import type { ToolCall, ToolFinished } from "../../domain/threads/index.js";
 import type { Errand } from "./errand.js";
@@ -10,6 +10,7 @@ interface Used {
   readonly text: string;
   readonly isFailure: boolean;
   readonly isTimeout?: boolean;
+  readonly isUntrusted?: boolean;
   readonly origin?: string;
   readonly facts?: readonly NewFact[];
 }
@@ -22,65 +23,68 @@ export async function useTool(
   signals: TurnSignals,
 ): Promise<ToolFinished> {
   const { call } = errand;
-  const since = ports.clock.now();
   const tool = ports.toolbox.find(call.tool);
-  const used = tool === null ? gone(call) : await use(ports, place, errand, tool, signals);
+  if (tool?.kind !== "reading") return useInternal(ports, place, call);
+  const since = ports.clock.now();
+  const parsed = tool.args.safeParse(call.args);
+  // It was good when it was planned: the tool is another one now.
+  if (!parsed.success) return finished(call, gone(call), 0);
+  const used = await reachOut(ports, errand, tool, parsed.data, signals).catch((error: unknown) => {
+    signals.stop.throwIfAborted();
+    return brokeDown(ports, call, error);
+  });
   signals.stop.throwIfAborted();
-  return {
-    kind: "tool_finished",
-    call,
-    isTimeout: false,
-    origin: "",
-    facts: [],
-    isUntrusted: tool?.destination === "external" && tool.isResultUntrusted,
-    durationMillis: ports.clock.now() - since,
-    ...used,
-  };
+  return finished(call, used, ports.clock.now() - since);
 }
 
-async function use(
-  ports: TurnPorts,
-  { threadId }: TurnPlace,
-  errand: Use,
-  tool: Tool,
-  signals: TurnSignals,
-): Promise<Used> {
-  const { call } = errand;
-  const parsed = tool.args.safeParse(call.args);
-  if (!parsed.success) return gone(call); // It was good when it was planned: the tool is another one now.
+/** What an internal tool does is facts, and takes no time: they are recorded with whatever led to them. */
+export function useInternal(ports: TurnPorts, { threadId }: TurnPlace, call: ToolCall): ToolFinished {
+  const tool = ports.toolbox.find(call.tool);
+  const parsed = tool?.args.safeParse(call.args);
+  // Policy lets nobody come here with a tool that acts outside.
+  if (tool?.kind !== "internal" || parsed?.success !== true) return finished(call, gone(call), 0);
   try {
-    if (tool.destination === "external") return await reachOut(ports, errand, tool, parsed.data, signals);
     const { facts, text } = tool.record(parsed.data, { executionId: call.executionId ?? "", threadId });
-    return { text, facts, isFailure: false };
+    return finished(call, { text, facts, isFailure: false }, 0);
   } catch (error) {
-    signals.stop.throwIfAborted();
-    ports.onTrouble(error, `using ${call.tool}`);
-    return { text: "The tool broke down.", isFailure: true };
+    return finished(call, brokeDown(ports, call, error), 0);
   }
+}
+
+function brokeDown({ onTrouble }: TurnPorts, call: ToolCall, error: unknown): Used {
+  onTrouble(error, `using ${call.tool}`);
+  return { text: "The tool broke down.", isFailure: true };
+}
+
+function finished(call: ToolCall, used: Used, durationMillis: number): ToolFinished {
+  const usual = { isTimeout: false, isUntrusted: false, origin: "", facts: [] };
+  return { kind: "tool_finished", call, durationMillis, ...usual, ...used };
 }
 
 async function reachOut(
   { clock, timers }: TurnPorts,
   { call, stepEndsAt }: Use,
-  tool: ExternalTool<unknown>,
+  tool: ReadingTool<unknown>,
   args: unknown,
   { stop }: TurnSignals,
 ): Promise<Used> {
   const giveUp = new AbortController();
   const late: Used = { text: "The tool took longer than it may.", isFailure: true, isTimeout: true };
   const millisLeft = Math.max(0, stepEndsAt - clock.now());
+  const { executionId, identity } = call;
+  const signal = AbortSignal.any([stop, giveUp.signal]);
+  // Also if the tool does not listen.
   const expired = new Promise<Used>((resolve) => {
-    giveUp.signal.addEventListener("abort", () => {
+    signal.addEventListener("abort", () => {
       resolve(late);
     });
   });
   const takeBack = timers.after(millisLeft, () => {
     giveUp.abort();
   });
-  const { executionId, identity } = call;
-  const signal = AbortSignal.any([stop, giveUp.signal]);
   try {
-    return await Promise.race([tool.execute(args, { executionId: executionId ?? "", identity, signal }), expired]);
+    const answer = tool.execute(args, { executionId: executionId ?? "", identity, signal });
+    return await Promise.race([answer.then((result) => ({ ...result, isUntrusted: tool.isResultUntrusted })), expired]);
   } finally {
     takeBack();
   }

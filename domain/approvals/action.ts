@@ -27,19 +27,28 @@ export interface ActionPlan {
   readonly argsHash: Uint8Array;
   readonly identity: Identity;
   readonly risk: RiskClass;
+  readonly policyVersion: string;
   readonly idempotencyKey: string;
   readonly cardHash: Uint8Array;
   readonly expiresAt: Instant;
   readonly undoSeconds: number;
   readonly revision: number;
+  /** The call of a model that it comes from. */
+  readonly toolCallId: string;
+  readonly source: string;
+  readonly sourceId: string;
+  readonly justification: string;
+  /** What the owner was shown. */
+  readonly preview: JsonObject;
 }
 
 /** How far the execution of an approved action has come. */
-export type Execution =
+type Execution =
   /** It has not begun, or has failed and is tried again. */
   | { readonly state: "due"; readonly notBefore: Instant; readonly attempts: number }
   /** From here on the effect may have happened. */
   | { readonly state: "intended"; readonly attempts: number }
+  | { readonly state: "done"; readonly attempts: number; readonly result: ExecutionResult }
   | { readonly state: "unknown"; readonly attempts: number }
   | { readonly state: "failed"; readonly attempts: number; readonly reason: string };
 
@@ -47,8 +56,18 @@ export type Action =
   | { readonly status: "none" }
   | { readonly status: "pending"; readonly plan: ActionPlan }
   | { readonly status: "approved"; readonly plan: ActionPlan; readonly execution: Execution }
-  | { readonly status: "rejected"; readonly plan: ActionPlan; readonly reason: string }
-  | { readonly status: "executed"; readonly plan: ActionPlan };
+  /** Another revision has taken its place if `supersededBy` is not empty. */
+  | { readonly status: "rejected"; readonly plan: ActionPlan; readonly reason: string; readonly supersededBy: string }
+  | { readonly status: "executed"; readonly plan: ActionPlan; readonly result: ExecutionResult };
+
+/** What an executed action has answered. */
+interface ExecutionResult {
+  readonly text: string;
+  readonly isUntrusted: boolean;
+  readonly origin: string;
+}
+
+const noResult: ExecutionResult = { text: "", isUntrusted: false, origin: "" };
 
 export const initialAction: Action = { status: "none" };
 
@@ -126,11 +145,12 @@ export function cancel(action: Action): Decision {
 }
 
 /** Another revision takes its place. */
-export function supersede(action: Action, byActionId: string): Decision {
+export function supersede(action: Action, byActionId: string, at: Instant): Decision {
   switch (action.status) {
     case "none":
       return refuse("action_not_found");
     case "pending":
+      if (at >= action.plan.expiresAt) return refuse("approval_expired");
       return accept(rejected(action.plan, "superseded", { supersededByActionId: byActionId }));
     case "approved":
     case "executed":
@@ -164,12 +184,18 @@ function planOf(proposed: Proposed): ActionPlan {
     argsHash: proposed?.argsHash ?? new Uint8Array(),
     identity: proposed?.identity ?? Identity.UNSPECIFIED,
     risk: proposed?.riskClass ?? RiskClass.RISK_CLASS_UNSPECIFIED,
+    policyVersion: proposed?.policyVersion ?? "",
     idempotencyKey: proposed?.idempotencyKey ?? "",
     cardHash: proposed?.cardHash ?? new Uint8Array(),
     // Of one that was erased nothing is known, so nobody can approve it any more.
     expiresAt: expires === undefined ? 0 : toInstant({ seconds: expires.seconds ?? 0n, nanos: expires.nanos ?? 0 }),
     undoSeconds: proposed?.undoSeconds ?? 0,
     revision: proposed?.revision ?? 1,
+    toolCallId: proposed?.toolCallId ?? "",
+    source: proposed?.source ?? "",
+    sourceId: proposed?.sourceId ?? "",
+    justification: proposed?.justification ?? "",
+    preview: proposed?.preview ?? {},
   };
 }
 
@@ -186,11 +212,18 @@ function changed(action: Exclude<Action, { status: "none" }>, change: Changed): 
         execution: { state: "due", notBefore: toInstant({ seconds, nanos }), attempts: 0 },
       };
     }
-    case ActionStatus.EXECUTED:
-      return { status: "executed", plan };
+    case ActionStatus.EXECUTED: {
+      const isDone = action.status === "approved" && action.execution.state === "done";
+      return { status: "executed", plan, result: isDone ? action.execution.result : noResult };
+    }
     case ActionStatus.REJECTED:
     case undefined: // What cannot be known must not be done.
-      return { status: "rejected", plan, reason: change?.reason ?? "erased" };
+      return {
+        status: "rejected",
+        plan,
+        reason: change?.reason ?? "erased",
+        supersededBy: change?.supersededByActionId ?? "",
+      };
     case ActionStatus.PENDING:
     case ActionStatus.ACTION_STATUS_UNSPECIFIED:
       return action;
@@ -207,7 +240,10 @@ function after({ attempts }: Execution, finished: Finished): Execution {
     }
     case ExecutionOutcome.FAILED:
       return { state: "failed", attempts, reason: finished.reason ?? "" };
-    case ExecutionOutcome.DONE: // The status says the rest.
+    case ExecutionOutcome.DONE: {
+      const { result: text = "", untrusted: isUntrusted = false, origin = "" } = finished;
+      return { state: "done", attempts, result: { text, isUntrusted, origin } };
+    }
     case ExecutionOutcome.UNKNOWN:
     case ExecutionOutcome.UNSPECIFIED:
     case undefined:

@@ -55,7 +55,7 @@ export function renderCard(subject: CallSubject, context: CardContext): Card {
     account: accountOf(context.identity),
     recipients: recipients.map(oneLine),
     urls: urls.map(oneLine),
-    ...Object.fromEntries(Object.entries(details).map(([name, text]) => [name, oneLine(text)])),
+    ...(Object.keys(details).length === 0 ? {} : { details: mapped(details) }),
     body: shown(body),
     body_bytes: encoder.encode(body).length,
     ...(subject.before === undefined ? {} : { diff: diffOf(subject.before, body) }),
@@ -70,12 +70,27 @@ export function renderCard(subject: CallSubject, context: CardContext): Card {
   };
 }
 
+function mapped(details: Readonly<Record<string, string>>): JsonObject {
+  return Object.fromEntries(Object.entries(details).map(([name, text]) => [name, oneLine(text)]));
+}
+
 /** An address that the owner never named, and that others brought up. */
 function warningsAbout(address: string, { untrusted, ownerWords }: CardContext): readonly string[] {
+  if (address === "" || isNamed(address, ownerWords)) return [];
   const needle = address.toLowerCase();
-  if (needle === "" || ownerWords.toLowerCase().includes(needle)) return [];
   const source = untrusted.find(({ text }) => text.toLowerCase().includes(needle));
   return source === undefined ? [] : [oneLine(`${address} comes from ${source.tool} ${source.origin}, not from you`)];
+}
+
+/** As a whole: who named ada@example.com has not named ada@example.co. */
+function isNamed(address: string, words: string): boolean {
+  const [text, needle] = [words.toLowerCase(), address.toLowerCase()];
+  for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + 1)) {
+    const before = text.slice(0, at);
+    const after = text.slice(at + needle.length);
+    if (!/[\p{L}\p{N}@._+/-]$/u.test(before) && !/^(?:[\p{L}\p{N}@_+/-]|\.[\p{L}\p{N}])/u.test(after)) return true;
+  }
+  return false;
 }
 
 function accountOf(identity: Identity): string {
@@ -90,13 +105,25 @@ function accountOf(identity: Identity): string {
   }
 }
 
-/** Lines that go and lines that come; those that stay in between are left out. */
+/** Lines that go and lines that come. If only their order changes, that is all of them. */
 function diffOf(before: string, after: string): string {
-  const old = new Set(before.split("\n"));
-  const fresh = new Set(after.split("\n"));
-  const gone = before.split("\n").filter((line) => !fresh.has(line));
-  const come = after.split("\n").filter((line) => !old.has(line));
-  return shown([...gone.map((line) => `- ${line}`), ...come.map((line) => `+ ${line}`)].join("\n"));
+  if (before === after) return "";
+  const gone = without(before.split("\n"), after.split("\n"));
+  const come = without(after.split("\n"), before.split("\n"));
+  const isOrder = gone.length === 0 && come.length === 0;
+  const [minus, plus] = isOrder ? [before.split("\n"), after.split("\n")] : [gone, come];
+  return shown([...minus.map((line) => `- ${line}`), ...plus.map((line) => `+ ${line}`)].join("\n"));
+}
+
+/** Those lines that the others do not have, or not as often. */
+function without(lines: readonly string[], others: readonly string[]): readonly string[] {
+  const left = new Map<string, number>();
+  for (const line of others) left.set(line, (left.get(line) ?? 0) + 1);
+  return lines.filter((line) => {
+    const count = left.get(line) ?? 0;
+    left.set(line, count - 1);
+    return count <= 0;
+  });
 }
 
 /** What the owner has changed, for the record. */
@@ -111,23 +138,27 @@ function changesOf(previous: JsonObject, { recipients, urls, body }: CallSubject
   };
 }
 
-/** Nothing on a card can pretend to be another line of it, or hide what it says. */
-function oneLine(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
-    .trim();
+/** What nobody sees, or what makes others look like something else, is written as its number. */
+const unseen = /[\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800\u3164\uFFA0\u115F\u1160]|\u034F/gu;
+
+function visible(text: string): string {
+  return text.toWellFormed().replaceAll(unseen, (character) => {
+    if (character === "\n" || character === "\t") return character;
+    const number = (character.codePointAt(0) ?? 0).toString(16);
+    return number.length > 4 ? `\\u{${number}}` : `\\u${number.padStart(4, "0")}`;
+  });
 }
 
-/** Whole, but for what nobody would read; then it says so. Characters that turn text around are shown as what they are. */
+/** Nothing on a card can pretend to be another line of it. */
+function oneLine(text: string): string {
+  const line = visible(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Zs}]+/gu, " "));
+  return line.trim();
+}
+
+/** Whole, but for what nobody would read; then it says so. */
 function shown(text: string): string {
-  const visible = text
-    .toWellFormed()
-    .replaceAll(/[\u202A-\u202E\u2066-\u2069\u200B-\u200F\u2060\uFEFF]/gu, (character) => {
-      return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-    });
-  const bytes = encoder.encode(visible);
-  if (bytes.length <= shownTextBytesMax) return visible;
+  const bytes = encoder.encode(visible(text));
+  if (bytes.length <= shownTextBytesMax) return visible(text);
   const cut = new TextDecoder().decode(bytes.subarray(0, shownTextBytesMax));
   return `${cut}\n… and ${bytes.length - shownTextBytesMax} bytes more`;
 }

@@ -26,7 +26,7 @@ export type Effect =
   | { readonly outcome: "not_done"; readonly reason: string; readonly isPassing: boolean }
   | { readonly outcome: "unknown"; readonly reason: string };
 
-export interface EffectResult {
+interface EffectResult {
   /** What the thread is told, bounded. */
   readonly text: string;
   readonly isTruncated: boolean;

@@ -1,10 +1,28 @@
-export { judge, type Ruling } from "./policy.js";
+export {
+  approve,
+  cancel,
+  evolveAction,
+  expire,
+  initialAction,
+  isSame,
+  reject,
+  supersede,
+  type Action,
+  type ActionPlan,
+} from "./action.js";
+export { renderCard, type CallSubject, type UntrustedSource } from "./card.js";
+export { giveUp, intend, leaseMillis, resolve, settle, type Effect, type SettledBy } from "./execution.js";
+export { policySummary } from "./summary.js";
+export { judge, policyRules, proposalsPerTurnMax, type ActionSource, type PolicyRule, type Ruling } from "./policy.js";
+export { bindingOf, propose, type Circumstances, type Hash, type Wish } from "./propose.js";
 export {
   parametersOf,
   tool,
   Toolbox,
-  type ExternalTool,
-  type InternalTool,
+  type ActingTool,
+  type Intent,
+  type ReadingTool,
   type Tool,
   type ToolResult,
 } from "./tool.js";
+export type { JsonObject } from "@bufbuild/protobuf";

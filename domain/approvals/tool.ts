@@ -1,9 +1,11 @@
 import { z } from "zod";
 import type { Identity, RiskClass } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
+import type { CallSubject } from "./card.js";
+import type { Effect } from "./execution.js";
 import type { NewFact } from "../shared/index.js";
 
 /** As whom a tool acts. Where there is an account, the call must say whose. */
-export type IdentityRule = "none" | "user_or_bot" | "bot";
+type IdentityRule = "none" | "user_or_bot" | "bot";
 
 export interface ToolResult {
   /** What the model is told. */
@@ -25,18 +27,48 @@ interface ToolSpec<Args> {
   readonly identity: IdentityRule;
 }
 
+/** An execution as it was recorded before it began. */
+export interface Intent {
+  readonly actionId: string;
+  /** The same for every attempt: a provider that knows it does the same thing once. */
+  readonly idempotencyKey: string;
+  readonly identity: Identity;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+}
+
 /** Acts on our own log only: what it does is facts, and they are recorded with its result, or not at all. */
 export interface InternalTool<Args> extends ToolSpec<Args> {
+  readonly kind: "internal";
   readonly destination: "internal";
   readonly record: (args: Args, call: InternalCall) => { readonly facts: readonly NewFact[]; readonly text: string };
 }
 
-/** Reaches out. A READ may run again after a crash; anything else never does. */
-export interface ExternalTool<Args> extends ToolSpec<Args> {
+/** Reaches out, and only reads: after a crash it reads again. */
+export interface ReadingTool<Args> extends ToolSpec<Args> {
+  readonly kind: "reading";
   readonly destination: "external";
   /** Whether others have a say in what it answers. */
   readonly isResultUntrusted: boolean;
   readonly execute: (args: Args, call: ExternalCall) => Promise<ToolResult>;
+}
+
+/** Reaches out, and something happens: only after the owner has approved exactly that, and never again by itself. */
+export interface ActingTool<Args> extends ToolSpec<Args> {
+  readonly kind: "acting";
+  readonly destination: "external";
+  readonly isResultUntrusted: boolean;
+  /** How long an approval can be taken back. */
+  readonly undoSeconds: number;
+  /** Who and what is concerned, for the card. */
+  readonly describe: (args: Args) => CallSubject;
+  /**
+   * Does it. "not_done" only if it has certainly not happened; whatever is not clear is "unknown", and so is whatever it
+   * throws.
+   */
+  readonly execute: (args: Args, intent: Intent) => Promise<Effect>;
+  /** Asks the provider whether it has happened. It changes nothing. */
+  readonly reconcile: (args: Args, intent: Intent) => Promise<Effect>;
 }
 
 interface InternalCall {
@@ -52,10 +84,10 @@ interface ExternalCall {
 }
 
 /** A tool whose arguments are checked by itself: whoever holds a list of tools does not know their types. */
-export type Tool = InternalTool<unknown> | ExternalTool<unknown>;
+export type Tool = InternalTool<unknown> | ReadingTool<unknown> | ActingTool<unknown>;
 
 /** Says what a tool is, with its arguments' type known inside. */
-export function tool<Args>(spec: InternalTool<Args> | ExternalTool<Args>): Tool {
+export function tool<Args>(spec: InternalTool<Args> | ReadingTool<Args> | ActingTool<Args>): Tool {
   return spec as Tool; // Nobody hands it arguments that its own schema has not made.
 }
 
@@ -79,5 +111,5 @@ export class Toolbox {
 
 /** A tool's arguments as a JSON schema, for the model. */
 export function parametersOf({ args }: Tool): Readonly<Record<string, unknown>> {
-  return z.toJSONSchema(args);
+  return z.toJSONSchema(args, { io: "input" });
 }

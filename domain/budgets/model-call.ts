@@ -20,7 +20,8 @@ export interface FailedCall {
   readonly chargedTokens: number;
 }
 
-export function callFinished(callId: string, call: FinishedCall): NewFact {
+/** `unusableReason` is why the answer could not be used; empty if it could. */
+export function callFinished(callId: string, call: FinishedCall, unusableReason = ""): NewFact {
   return {
     case: "modelCallFinished",
     value: {
@@ -32,6 +33,7 @@ export function callFinished(callId: string, call: FinishedCall): NewFact {
       outputTokens: BigInt(call.outputTokens),
       cachedInputTokens: BigInt(call.cachedInputTokens),
       estimated: call.isEstimated,
+      unusableReason,
     },
   };
 }

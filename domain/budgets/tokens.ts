@@ -15,7 +15,7 @@ export function withinTokens(text: string, tokensMax: number): string {
   if (bytes.length <= tokensMax * bytesPerToken) return text;
   let end = tokensMax * bytesPerToken;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--; // In the middle of a character.
-  return new TextDecoder().decode(bytes.subarray(0, end));
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, end));
 }
 
 /** A day's tokens are counted from midnight to midnight, UTC. */

@@ -19,6 +19,7 @@ export const notesWrite = tool({
   }),
   risk: RiskClass.WRITE,
   identity: "none",
+  kind: "internal",
   destination: "internal",
   record: (note, { executionId }) => ({
     facts: [{ case: "noteWritten", value: { noteId: executionId, title: note.title, text: note.text } }],
@@ -42,6 +43,7 @@ export const artifactPut = tool({
   }),
   risk: RiskClass.WRITE,
   identity: "none",
+  kind: "internal",
   destination: "internal",
   record: (document, { executionId, threadId }) => ({
     facts: [

@@ -1,4 +1,4 @@
-import { callFailed, callFinished, withinTokens } from "../budgets/index.js";
+import { callFailed, withinTokens } from "../budgets/index.js";
 import type { Instant, NewFact } from "../shared/index.js";
 import type { Outcome, ToolFinished, TurnRules } from "./outcome.js";
 import { afterLoss, triedAgain } from "./try-again.js";
@@ -7,7 +7,8 @@ import type { TurnRequest } from "./turn-queue.js";
 import { understood } from "./understand.js";
 
 const resultTokensMax = 16_000;
-const exhausted = "The turn's budget for what tools tell is used up; this result is left out.";
+/** The model must know that there is more, and that it does not get it. */
+export const leftOut = "\n[The rest is left out.]";
 
 /** What an outcome means, as facts. If one of them ends the turn, there is nothing more to do. */
 export function conclude(
@@ -21,9 +22,9 @@ export function conclude(
     case "ready":
       return [];
     case "lost":
-      return afterLoss(request, turn);
+      return afterLoss(request, turn, at);
     case "answered":
-      return [callFinished(callInFlight(turn).callId, outcome), ...understood(request, turn, outcome, rules)];
+      return understood(request, turn, outcome, rules);
     case "unanswered":
       return [callFailed(callInFlight(turn).callId, outcome), ...triedAgain(turn, outcome, rules, at)];
     case "tool_finished":
@@ -42,11 +43,12 @@ function told({ budget }: TurnRequest, turn: Turn, outcome: ToolFinished): NewFa
     value: {
       executionId: call.executionId ?? "",
       toolCallId: call.toolCallId,
+      toolName: call.tool,
       exitCode: isFailure ? 1 : 0,
       durationMs: BigInt(Math.max(0, Math.round(durationMillis))),
       timedOut: isTimeout,
       truncated: text.length < whole.length,
-      result: text === "" && whole !== "" ? exhausted : text,
+      result: text.length === whole.length ? text : `${text}${leftOut}`,
       failed: isFailure,
       untrusted: isUntrusted,
       origin,

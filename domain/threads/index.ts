@@ -1,4 +1,4 @@
-export { conclude } from "./conclude.js";
+export { conclude, leftOut } from "./conclude.js";
 export { commitMessage, messageTextBytesMax, type MessageDraft } from "./message.js";
 export { callsPerStepMax, normalise } from "./model-output.js";
 export { nextMove, type Move } from "./next-move.js";
@@ -9,7 +9,8 @@ export { titleOf } from "./title.js";
 export {
   evolveTurn,
   initialTurn,
-  type Asking,
+  lossReason,
+  stepMillisMax,
   type Choice,
   type Repair,
   type Step,

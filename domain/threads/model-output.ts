@@ -7,6 +7,7 @@ const toolNameLengthMax = 100;
 const justificationLengthMax = 2_000;
 const argumentsLengthMax = 256 * 1024;
 const argumentsDepthMax = 20;
+const tooLarge = "are larger than allowed";
 
 /** What a model has said, as it said it. */
 export interface ModelOutput {
@@ -30,7 +31,11 @@ type Normalised =
   /** `why` is for the model, which gets one chance to say it better. */
   | { readonly outcome: "invalid"; readonly why: string };
 
-const toolName = z.string().min(1).max(toolNameLengthMax);
+/** It goes back to the provider with the result, and providers take no others. */
+const toolName = z
+  .string()
+  .max(toolNameLengthMax)
+  .regex(/^[\w.-]+$/);
 const argumentsObject = z.record(z.string(), z.unknown());
 
 /** The shape that the specification asks for of models without tool calling. */
@@ -57,8 +62,9 @@ export function normalise(output: ModelOutput): Normalised {
   if (normalised.outcome === "invalid") return normalised;
   const { text, calls } = normalised;
   if (text.trim() === "" && calls.length === 0) return invalid("the answer is empty");
-  const tooLong = refuseTextIfAny(text, messageTextBytesMax);
-  if (tooLong !== null) return invalid(`the text is longer than ${messageTextBytesMax} bytes`);
+  const refused = refuseTextIfAny(text, messageTextBytesMax);
+  if (refused?.code === "text_too_long") return invalid(`the text is longer than ${messageTextBytesMax} bytes`);
+  if (refused !== null) return invalid("the text is not well-formed Unicode");
   if (calls.length > callsPerStepMax)
     return invalid(`there are ${calls.length} calls; at most ${callsPerStepMax} may be`);
   const ids = new Set(calls.map(({ id }) => id));
@@ -72,10 +78,11 @@ function fromToolCalls({ text, toolCalls }: ModelOutput): Normalised {
     const tool = toolName.safeParse(name);
     if (!tool.success) return invalid(`the call ${quoted(id)} names no tool`);
     // A tool without parameters is called with nothing by some models.
-    const args = argumentsObject.safeParse(argumentsJson.trim() === "" ? {} : parsed(argumentsJson));
+    const value = argumentsJson.trim() === "" ? {} : parsed(argumentsJson);
+    const args = argumentsObject.safeParse(value);
     if (!args.success) return invalid(`the arguments of ${quoted(name)} are not a JSON object`);
-    if (argumentsJson.length > argumentsLengthMax || isDeeperThan(args.data, argumentsDepthMax))
-      return invalid(`the arguments of ${quoted(name)} are larger than allowed`);
+    const wrong = argumentsJson.length > argumentsLengthMax ? tooLarge : whatIsOdd(value, argumentsDepthMax);
+    if (wrong !== null) return invalid(`the arguments of ${quoted(name)} ${wrong}`);
     calls.push({ id, tool: tool.data, args: args.data, identity: null, justification: "" });
   }
   return { outcome: "valid", text, calls };
@@ -84,13 +91,16 @@ function fromToolCalls({ text, toolCalls }: ModelOutput): Normalised {
 /** A text is a text, unless it is the object that the specification asks for. */
 function fromText(text: string): Normalised {
   const value = parsed(withoutFence(text.trim()));
+  if (value === undefined && /^(?:```(?:json)?\s*)?\{[\s\S]*"assistant_message"/u.test(text.trim())) {
+    return invalid("the answer is meant as a JSON object, and is none");
+  }
   const isMeantAsObject = typeof value === "object" && value !== null && "assistant_message" in value;
   if (!isMeantAsObject) return { outcome: "valid", text, calls: [] };
   const result = specified.safeParse(value);
   if (!result.success) return invalid(z.prettifyError(result.error));
   const { assistant_message, proposed_actions } = result.data;
-  if (text.length > argumentsLengthMax || isDeeperThan(value, argumentsDepthMax + 3))
-    return invalid("the proposed actions are larger than allowed");
+  const wrong = text.length > argumentsLengthMax ? tooLarge : whatIsOdd(value, argumentsDepthMax + 3);
+  if (wrong !== null) return invalid(`the proposed actions ${wrong}`);
   // They have no ids of their own; their place among the others is one.
   const calls = proposed_actions.map((action, index) => ({ id: `action_${index + 1}`, ...action }));
   return { outcome: "valid", text: assistant_message, calls };
@@ -109,10 +119,18 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Whoever writes it down again goes as deep, and must come back. */
-function isDeeperThan(value: unknown, depthMax: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return depthMax === 0 || Object.values(value).some((inner) => isDeeperThan(inner, depthMax - 1));
+/** What of a value cannot be written down and read again as the same. */
+function whatIsOdd(value: unknown, depthMax: number): string | null {
+  if (typeof value === "number") return Number.isFinite(value) ? null : "hold a number that is too large";
+  if (typeof value === "string") return value.isWellFormed() ? null : "hold text that is not well-formed Unicode";
+  if (typeof value !== "object" || value === null) return null;
+  if (depthMax === 0) return tooLarge;
+  for (const [name, inner] of Object.entries(value)) {
+    if (name === "__proto__" || !name.isWellFormed()) return "hold a name that cannot be one";
+    const odd = whatIsOdd(inner, depthMax - 1);
+    if (odd !== null) return odd;
+  }
+  return null;
 }
 
 function invalid(why: string): Normalised {

@@ -16,20 +16,22 @@ export type Move =
     }
   | { readonly kind: "use"; readonly call: ToolCall }
   | { readonly kind: "wait"; readonly until: Instant }
+  /** Until the owner has decided, and what they approved was done. */
+  | { readonly kind: "pause"; readonly actionIds: readonly string[] }
   | { readonly kind: "end"; readonly fact: NewFact };
 
 /** Follows from what is recorded, and from nothing else: after a crash it is the same move. */
 export function nextMove({ budget }: TurnRequest, turn: Turn, { isInterrupted }: TurnQueue, at: Instant): Move {
-  if (isInterrupted) return end(turnFailed("TURN_INTERRUPTED", "A newer message came first.", false));
   const last = turn.steps.at(-1);
+  if (last?.calls.length === 0) return end({ case: "turnCompleted", value: { assistantMessageId: last.messageId } });
+  if (isInterrupted) return end(turnFailed("TURN_INTERRUPTED", false));
   const call = last?.calls.find(isToBeMade);
   if (call !== undefined) return { kind: "use", call };
-  if (last?.calls.length === 0) {
-    return end({ case: "turnCompleted", value: { assistantMessageId: last.messageId } });
-  }
+  const actionIds = last?.calls.flatMap((one) => (one.result === null && one.actionId !== null ? [one.actionId] : []));
+  if (actionIds !== undefined && actionIds.length > 0) return { kind: "pause", actionIds };
   const step = turn.steps.length + 1;
   if (step > budget.maxToolSteps) {
-    return end(turnFailed("TURN_STEP_LIMIT", `The turn was not over after ${budget.maxToolSteps} steps.`, false));
+    return end(turnFailed("TURN_STEP_LIMIT", false));
   }
   const { choice, attempts, notBefore } = turn;
   if (notBefore !== null && at < notBefore) return { kind: "wait", until: notBefore };

@@ -1,4 +1,4 @@
-import type { Toolbox } from "../approvals/index.js";
+import type { Circumstances, Toolbox } from "../approvals/index.js";
 import type { FailedCall, FinishedCall } from "../budgets/index.js";
 import type { NewFact } from "../shared/index.js";
 import type { ModelOutput } from "./model-output.js";
@@ -55,6 +55,8 @@ export interface ToolFinished {
 export interface TurnRules {
   readonly toolbox: Toolbox;
   readonly hasFallback: boolean;
+  /** What an action would be proposed in. */
+  readonly circumstances: Circumstances;
   /** The same id for the same parts, always. */
   readonly derive: (...parts: readonly string[]) => string;
 }

@@ -6,7 +6,7 @@ const ellipsis = "…";
 export function titleOf(text: string): string {
   const firstLine = text.split(/\r?\n/u).find((line) => bare(line) !== "") ?? "";
   // Each character that is looked at carries the line it is from: a long line would be too much.
-  const title = bare(firstLine.slice(0, lineLengthMax).toWellFormed());
+  const title = bare(firstLine).slice(0, lineLengthMax).toWellFormed();
   if (lengthOf(title) <= titleLengthMax) return title;
   const cut = [...new Intl.Segmenter().segment(title)]
     .slice(0, titleLengthMax - 1)

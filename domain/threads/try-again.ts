@@ -1,6 +1,6 @@
 import { second, toTimestamp, type Instant, type NewFact } from "../shared/index.js";
 import type { Trouble, TurnRules, Unanswered } from "./outcome.js";
-import { callInFlight, lossReason, type Turn } from "./turn.js";
+import { callInFlight, lossReason, stepMillisMax, type Turn } from "./turn.js";
 import { turnFailed, type TurnFailure } from "./turn-end.js";
 import type { TurnRequest } from "./turn-queue.js";
 
@@ -13,20 +13,25 @@ const retryMillisMax = 30 * second;
 const firstRetryMillis = second / 2;
 
 /** The server is back: what was being asked is asked again, and a tool that was reading reads again. */
-export function afterLoss(request: TurnRequest, turn: Turn): readonly NewFact[] {
-  const stepsRemaining = request.budget.maxToolSteps - turn.steps.length;
-  const resumed: NewFact = { case: "turnResumed", value: { resumedReason: "server_restarted", stepsRemaining } };
-  if (turn.asking === null) return [resumed];
+export function afterLoss({ turnId, budget }: TurnRequest, turn: Turn, at: Instant): readonly NewFact[] {
+  if (turn.asking === null && !isUsingTool(turn)) return [];
+  const stepsRemaining = budget.maxToolSteps - turn.steps.length;
+  const stepEndsAt = toTimestamp(at + stepMillisMax);
+  const resumed: NewFact = {
+    case: "turnResumed",
+    value: { turnId, resumedReason: "server_restarted", stepsRemaining, stepEndsAt },
+  };
+  const isTooOften = turn.losses >= lossesPerStepMax;
+  const end = isTooOften ? [turnFailed("TURN_LOST", true)] : [];
+  if (turn.asking === null) return [resumed, ...end];
   const { callId, reservedTokens } = turn.asking;
   const lost: NewFact = {
     case: "modelCallFailed",
     // Nobody knows what it has cost; the budget must hold anyway.
     value: { callId, reason: lossReason, message: "The server was stopped.", chargedTokens: BigInt(reservedTokens) },
   };
-  if (turn.losses >= lossesPerStepMax) {
-    return [resumed, lost, turnFailed("TURN_LOST", "The server was stopped too often in the middle of it.", true)];
-  }
-  return [resumed, lost, retried(turn, lossReason, turn.choice === "fallback", null)];
+  const again = isTooOften ? [] : [retried(turn, lossReason, turn.choice === "fallback", null)];
+  return [resumed, lost, ...again, ...end];
 }
 
 /** The same model again, if it may come back in time; then the other one; then there is no answer. */
@@ -36,7 +41,7 @@ export function triedAgain(
   { hasFallback }: TurnRules,
   at: Instant,
 ): readonly NewFact[] {
-  const { trouble, message, retryAfterMillis, jitter } = outcome;
+  const { trouble, retryAfterMillis, jitter } = outcome;
   if (trouble === "interrupted") return []; // Who interrupts says what comes next.
   const waitMillis = retryAfterMillis ?? firstRetryMillis * 2 ** turn.failures * (0.5 + jitter / 2);
   const isInTime = waitMillis <= retryMillisMax && at + waitMillis < callInFlight(turn).stepEndsAt;
@@ -46,15 +51,10 @@ export function triedAgain(
   // Another model of the same provider wants the same key.
   const canSwitch = hasFallback && turn.choice === "primary" && trouble !== "unauthorized";
   if (canSwitch && at < callInFlight(turn).stepEndsAt) return [retried(turn, trouble, true, null)];
-  const retryAt = retryAfterMillis === null ? null : at + retryAfterMillis;
-  return [
-    turnFailed(
-      at < callInFlight(turn).stepEndsAt ? codeOf(trouble) : "TURN_STEP_TIMEOUT",
-      message,
-      isPassing(trouble),
-      retryAt,
-    ),
-  ];
+  const retryAt = retryAfterMillis === null || !isPassing(trouble) ? null : at + retryAfterMillis;
+  const isLate = isPassing(trouble) && at >= callInFlight(turn).stepEndsAt;
+  const code = isLate ? "TURN_STEP_TIMEOUT" : codeOf(trouble);
+  return [turnFailed(code, isPassing(trouble), retryAt)];
 }
 
 function isPassing(trouble: Trouble): boolean {
@@ -79,6 +79,10 @@ function codeOf(trouble: Exclude<Trouble, "interrupted">): TurnFailure {
     case "malformed":
       return "FAILED_MODEL_OUTPUT";
   }
+}
+
+function isUsingTool({ steps }: Turn): boolean {
+  return steps.at(-1)?.calls.some(({ executionId, result }) => executionId !== null && result === null) ?? false;
 }
 
 function retried(turn: Turn, reason: string, fallbackModelUsed: boolean, notBefore: Instant | null): NewFact {

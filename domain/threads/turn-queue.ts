@@ -24,9 +24,11 @@ export interface TurnQueue {
   readonly active: TurnRequest | null;
   readonly isInterrupted: boolean;
   readonly waiting: readonly TurnRequest[];
+  /** Those that wait for the owner. Others may go on meanwhile. */
+  readonly paused: readonly TurnRequest[];
 }
 
-export const initialTurnQueue: TurnQueue = { active: null, isInterrupted: false, waiting: [] };
+export const initialTurnQueue: TurnQueue = { active: null, isInterrupted: false, waiting: [], paused: [] };
 
 export function evolveTurnQueue(queue: TurnQueue, fact: Told): TurnQueue {
   switch (fact.case) {
@@ -36,10 +38,20 @@ export function evolveTurnQueue(queue: TurnQueue, fact: Told): TurnQueue {
     case "turnStarted": {
       // Of one that is erased it is known that it was the next.
       const [next, ...others] = queue.waiting;
-      if (fact.value === null) return { active: next ?? requestOf(null), isInterrupted: false, waiting: others };
+      if (fact.value === null)
+        return { ...queue, active: next ?? requestOf(null), isInterrupted: false, waiting: others };
       const active = requestOf(fact.value);
       const waiting = queue.waiting.filter(({ turnId }) => turnId !== active.turnId);
-      return { active, isInterrupted: false, waiting };
+      return { ...queue, active, isInterrupted: false, waiting };
+    }
+    case "turnPaused": {
+      const { active, paused } = queue;
+      return { ...queue, active: null, isInterrupted: false, paused: active === null ? paused : [...paused, active] };
+    }
+    case "turnResumed": {
+      const resumed = queue.paused.find(({ turnId }) => turnId === fact.value?.turnId);
+      if (resumed === undefined) return queue; // It was not paused; a server was restarted.
+      return { ...queue, active: resumed, paused: queue.paused.filter((other) => other !== resumed) };
     }
     case "turnBudgetApplied": {
       const budget = effectiveBudget(fact.value?.effectiveBudget ?? null);
@@ -79,7 +91,7 @@ export function startTurn(
   }
 }
 
-/** The active turn is over, and the next one begins. */
+/** The active turn is over, or waits for the owner, and the next one begins. */
 export function endTurn(queue: TurnQueue, end: NewFact): readonly NewFact[] {
   const [next] = queue.waiting;
   return next === undefined ? [end] : [end, ...beginning(next)];

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Identity, PolicyDecision } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { estimateTokens } from "../budgets/index.js";
-import { toInstant, type Instant, type Told } from "../shared/index.js";
+import { minute, toInstant, type Instant, type Told } from "../shared/index.js";
 
 /** Which of the two models is asked. */
 export type Choice = "primary" | "fallback";
@@ -23,12 +23,14 @@ export interface ToolCall {
   readonly identity: Identity;
   readonly decision: PolicyDecision;
   readonly reason: string;
+  /** What was proposed, if it needs approval. */
+  readonly actionId: string | null;
   /** null until it is being made. */
   readonly executionId: string | null;
   readonly result: CallResult | null;
 }
 
-export interface CallResult {
+interface CallResult {
   readonly text: string;
   readonly isFailure: boolean;
   /** Others wrote it. */
@@ -68,6 +70,10 @@ export interface Turn {
   readonly notBefore: Instant | null;
   /** What tools have told the model so far. */
   readonly toolTokens: number;
+  /** It has read what others wrote, and stays that way. */
+  readonly isTainted: boolean;
+  /** How many actions were proposed. */
+  readonly proposals: number;
 }
 
 const newStep = { attempts: 0, failures: 0, losses: 0, repairs: [], notBefore: null } as const;
@@ -79,6 +85,8 @@ export const initialTurn: Turn = {
   modelCalls: 0,
   stepEndsAt: null,
   toolTokens: 0,
+  isTainted: false,
+  proposals: 0,
   ...newStep,
 };
 
@@ -96,8 +104,12 @@ export function evolveTurn(turn: Turn, fact: Told): Turn {
       return { ...turn, asking: null };
     case "modelCallFailed": {
       const isLoss = fact.value?.reason === lossReason;
-      const counted = isLoss ? { losses: turn.losses + 1 } : { failures: turn.failures + 1 };
-      return { ...turn, asking: null, ...counted };
+      return { ...turn, asking: null, failures: turn.failures + (isLoss ? 0 : 1) };
+    }
+    case "turnResumed": {
+      const { stepEndsAt: ends } = fact.value ?? {};
+      const stepEndsAt = ends === undefined ? turn.stepEndsAt : toInstant(asTimestamp(ends));
+      return { ...turn, losses: turn.losses + 1, stepEndsAt };
     }
     case "modelCallRetried": {
       const { fallbackModelUsed, notBefore: until } = fact.value ?? {};
@@ -123,6 +135,7 @@ export function evolveTurn(turn: Turn, fact: Told): Turn {
         identity: identity ?? Identity.UNSPECIFIED,
         decision: PolicyDecision.POLICY_DECISION_UNSPECIFIED,
         reason: "",
+        actionId: null,
         executionId: null,
         result: null,
       };
@@ -134,24 +147,37 @@ export function evolveTurn(turn: Turn, fact: Told): Turn {
       return { ...turn, ...(isNewStep && newStep), steps: withCall };
     }
     case "policyDecisionMade": {
-      const { toolCallId, decision, reason = "" } = fact.value ?? {};
-      const decided = { decision: decision ?? PolicyDecision.BLOCKED, reason };
-      return withCalls(turn, (call) => (call.toolCallId === toolCallId ? { ...call, ...decided } : call));
+      const { toolCallId, decision, reason = "", actionId: proposed = "" } = fact.value ?? {};
+      const actionId = proposed === "" ? null : proposed;
+      const decided = { decision: decision ?? PolicyDecision.BLOCKED, reason, actionId };
+      const proposals = turn.proposals + (actionId === null ? 0 : 1);
+      return withCalls({ ...turn, proposals }, (call) =>
+        call.toolCallId === toolCallId ? { ...call, ...decided } : call,
+      );
     }
     case "toolExecutionStarted": {
       const { toolCallId, executionId = "" } = fact.value ?? {};
       return withCalls(turn, (call) => (call.toolCallId === toolCallId ? { ...call, executionId } : call));
     }
     case "toolExecutionFinished": {
-      const { toolCallId, result: text = "", failed = false, untrusted = false, origin = "" } = fact.value ?? {};
+      const {
+        toolCallId,
+        result: text = "",
+        failed = false,
+        untrusted = fact.value === null,
+        origin = "",
+      } = fact.value ?? {};
       const result = { text, isFailure: failed, isUntrusted: untrusted, origin };
       const told = withCalls(turn, (call) => (call.toolCallId === toolCallId ? { ...call, result } : call));
-      return { ...told, toolTokens: turn.toolTokens + estimateTokens(text) };
+      return { ...told, toolTokens: turn.toolTokens + estimateTokens(text), isTainted: turn.isTainted || untrusted };
     }
     default:
       return turn;
   }
 }
+
+/** How long one step may take: asking, asking again, and using tools. */
+export const stepMillisMax = minute;
 
 /** Why a question has no answer if the server was stopped in the middle of it. */
 export const lossReason = "server_stopped";

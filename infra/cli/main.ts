@@ -2,6 +2,8 @@ import { Command, CommanderError } from "commander";
 import { ConfigError, readConfig } from "../config/config.js";
 import { listAt, listsAt, type ListOptions } from "./at.js";
 import type { CliContext } from "./context.js";
+import { approvalsApprove, approvalsList, approvalsReject, approvalsShow } from "./approvals.js";
+import { auditList, explainAction, type AuditOptions } from "./audit.js";
 import { devicesList, devicesRevoke } from "./devices.js";
 import { exitCodes, UsageError } from "./exit.js";
 import { logExport, logShow, logStats, logTail, logVerify, type TailOptions, type VerifyOptions } from "./log.js";
@@ -55,6 +57,42 @@ function createProgram(): Command {
     .argument("<id>")
     .description("let a device in no more, and end its streams")
     .action(run((context, id: string) => devicesRevoke(context, id)));
+  const approvals = program.command("approvals").description("what the assistant wants to do");
+  approvals
+    .command("list")
+    .option("--status <status>", "pending, approved, rejected or executed", "pending")
+    .description("actions, the riskiest first")
+    .action(run((context, options: { status: string }) => approvalsList(context, options.status)));
+  approvals
+    .command("show")
+    .argument("<id>")
+    .description("all that is to be known before deciding")
+    .action(run((context, id: string) => approvalsShow(context, id)));
+  approvals
+    .command("approve")
+    .argument("<id>")
+    .description("let it be done, exactly as it is shown")
+    .action(run((context, id: string) => approvalsApprove(context, id)));
+  approvals
+    .command("reject")
+    .argument("<id>")
+    .option("--reason <text>", "what the assistant is told", "")
+    .description("do not let it be done")
+    .action(run((context, id: string, options: { reason: string }) => approvalsReject(context, id, options.reason)));
+  program
+    .command("audit")
+    .description("what was decided and done")
+    .command("list")
+    .option("--type <type>", "only events of this type")
+    .option("--thread <id>", "only those of one thread")
+    .option("--action <id>", "only those about one action")
+    .description("entries, the latest first")
+    .action(run((context, options: AuditOptions) => auditList(context, options)));
+  program
+    .command("explain")
+    .argument("<id>", "of an action")
+    .description("why an action happened, or did not")
+    .action(run((context, id: string) => explainAction(context, id)));
   program
     .command("rpc")
     .argument("<service/method>", "such as ThreadsService/ListThreads")

@@ -44,6 +44,14 @@ const environment = z.object({
     .regex(/^\d{1,12}$/, "must be a number of tokens")
     .default("1000000"),
   PINCER_ALLOW_RAW_REASONING: z.enum(["0", "1"]).default("0"),
+  PINCER_APPROVAL_TTL_HOURS: z
+    .string()
+    .regex(/^(?:[1-9]\d{0,2})$/, "must be a number of hours from 1 to 999")
+    .default("24"),
+  PINCER_UNDO_SECONDS: z
+    .string()
+    .regex(/^\d{1,4}$/, "must be a number of seconds")
+    .optional(),
   PINCER_LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
@@ -61,6 +69,10 @@ export interface Config {
   readonly model: ModelConfig | null;
   readonly tokensPerDay: number;
   readonly allowsRawReasoning: boolean;
+  /** How long the owner has to decide about an action. */
+  readonly approvalHours: number;
+  /** How long an approval can be taken back, where a tool has such a time; null for the tool's own. */
+  readonly undoSeconds: number | null;
   readonly logLevel: string;
 }
 
@@ -87,6 +99,8 @@ export function readConfig(variables: NodeJS.ProcessEnv): Config {
     model: modelOf(data),
     tokensPerDay: Number(data.PINCER_DAILY_TOKEN_BUDGET),
     allowsRawReasoning: data.PINCER_ALLOW_RAW_REASONING === "1",
+    approvalHours: Number(data.PINCER_APPROVAL_TTL_HOURS),
+    undoSeconds: data.PINCER_UNDO_SECONDS === undefined ? null : Number(data.PINCER_UNDO_SECONDS),
     logLevel: data.PINCER_LOG_LEVEL,
   };
 }

@@ -14,8 +14,9 @@ export interface Erasure {
 }
 
 /**
- * Who may speak to us, and what was erased, must stay known: without the event that revoked it, a device would be back.
- * None of these says more than ids, times, and what a device is called.
+ * Who may speak to us, what was erased, and which turns are over must stay known: without the event that revoked it, a
+ * device would be back; without the one that ended it, a turn would go on. None of these says more than ids, times, codes,
+ * and what a device is called.
  */
 const keptTypes: readonly EventType[] = [
   "eventsErased",
@@ -25,6 +26,13 @@ const keptTypes: readonly EventType[] = [
   "deviceSeen",
   "tokenIssued",
   "tokenRevoked",
+  "turnQueued",
+  "turnStarted",
+  "turnInterruptRequested",
+  "turnPaused",
+  "turnResumed",
+  "turnCompleted",
+  "turnFailed",
 ];
 const erasable = `event IS NOT NULL AND type NOT IN (${keptTypes.map((type) => `'${type}'`).join(", ")})`;
 

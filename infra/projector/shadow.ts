@@ -62,6 +62,6 @@ function createShadow(db: Database, table: Table, token: string): void {
   const definition = [...columns, `PRIMARY KEY (${table.primaryKey.join(", ")})`, ...unique].join(", ");
   db.exec(`DROP TABLE IF EXISTS ${shadow(table)}; CREATE TABLE ${shadow(table)} (${definition}) STRICT`);
   for (const index of table.indexes) {
-    db.exec(`CREATE INDEX "${table.name}_by_${index.join("_")}_${token}" ON ${shadow(table)} (${index.join(", ")})`);
+    db.exec(`CREATE INDEX "${table.name}_by_${index.join("+")}_${token}" ON ${shadow(table)} (${index.join(", ")})`);
   }
 }

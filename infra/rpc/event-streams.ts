@@ -19,8 +19,6 @@ export interface Known {
   readonly knownHash: Uint8Array;
 }
 
-const nothingKnown: Known = { knownPosition: 0n, knownHash: new Uint8Array() };
-
 /** Opens streams of a thread, or of the whole log, for those who call. */
 export class EventStreams {
   constructor(
@@ -34,46 +32,43 @@ export class EventStreams {
   /** In the form in which the client wants it. */
   open(threadId: string | null, from: number, known: Known, context: HandlerContext): AsyncGenerator<ThreadEvent> {
     const asJson = context.requestHeader.get("content-type")?.includes("json") ?? false;
-    return this.#watch(threadId, from, known, context, context.signal, asJson);
+    const watching = this.#admit(threadId, context, context.signal);
+    if (from > 0) this.observer.resumed();
+    return watch(threadId, from, { ...watching, isSameLog: this.#isKnown(known), asJson });
   }
 
-  /** In a form that can be looked into on the way; until the client leaves, or until `signal`. */
-  openDecoded(
+  /**
+   * In a form that can be looked into on the way; until the client leaves, or until `left`. `begin` says from where, and is
+   * asked only once it is certain that the client may have a stream.
+   */
+  async *openDecoded(
     threadId: string,
-    from: number,
-    context: HandlerContext,
-    signal: AbortSignal,
-  ): AsyncGenerator<ThreadEvent> {
-    return this.#watch(threadId, from, nothingKnown, context, signal, true);
-  }
-
-  #watch(
-    threadId: string | null,
-    from: number,
-    known: Known,
     context: HandlerContext,
     left: AbortSignal,
-    asJson: boolean,
-  ): AsyncGenerator<ThreadEvent> {
+    begin: () => Promise<number>,
+  ): AsyncGenerator<ThreadEvent, void, void> {
+    const watching = this.#admit(threadId, context, left);
+    yield* watch(threadId, await begin(), { ...watching, isSameLog: true, asJson: true });
+  }
+
+  /** Lets a client have a stream, or refuses. */
+  #admit(threadId: string | null, context: HandlerContext, left: AbortSignal) {
     const { log, growth, observer, heartbeatMillis } = this;
-    let cursor = from;
-    const behind = () => headOf(log, threadId) - cursor;
+    let cursor: number | null = null;
+    const behind = () => (cursor === null ? 0 : headOf(log, threadId) - cursor);
     const signal = this.streams.open(callerOf(context), context.values.get(peerKey), left, behind);
-    if (from > 0) observer.resumed();
-    return watch(threadId, from, {
+    return {
       log,
       growth,
       signal,
-      isSameLog: this.#isKnown(known),
       heartbeatMillis,
-      asJson,
-      onSent: (sent) => {
+      onSent: (sent: number) => {
         cursor = sent;
       },
       onGap: () => {
         observer.gap();
       },
-    });
+    };
   }
 
   #isKnown({ knownPosition, knownHash }: Known): boolean {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { refuse } from "../../domain/shared/index.js";
 import { toConnectError } from "./refusal.js";
 
@@ -16,25 +17,49 @@ export interface PageRequest {
  */
 export async function page<Row extends { readonly position: number }>(
   list: string,
-  { pageSize, pageToken }: PageRequest,
+  request: PageRequest,
   start: number,
   read: (from: number, limit: number) => Promise<Row[]>,
-): Promise<{ readonly rows: readonly Row[]; readonly nextPageToken: string }> {
+): Promise<Page<Row>> {
+  const placeOf = ({ position }: Row) => position;
+  return pageBy(list, request, placeOf, (place, limit) => read(place ?? start, limit), z.int().nonnegative());
+}
+
+/** The same for a list whose order takes more than a position: where a page ends is whatever `placeOf` says of its last row. */
+export async function pageBy<Row, Place>(
+  list: string,
+  { pageSize, pageToken }: PageRequest,
+  placeOf: (row: Row) => Place,
+  read: (after: Place | null, limit: number) => Promise<Row[]>,
+  placeSchema: z.ZodType<Place>,
+): Promise<Page<Row>> {
   const limit = Math.min(pageSize === 0 ? pageSizeDefault : pageSize, pageSizeMax);
-  const found = await read(pageToken === "" ? start : readToken(list, pageToken), limit + 1);
+  const found = await read(pageToken === "" ? null : readToken(list, pageToken, placeSchema), limit + 1);
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
   const isMore = found.length > limit && last !== undefined;
-  return { rows, nextPageToken: isMore ? writeToken(list, last.position) : "" };
+  return { rows, nextPageToken: isMore ? writeToken(list, placeOf(last)) : "" };
 }
 
-function writeToken(list: string, position: number): string {
-  return Buffer.from(`${list}:${position}`).toString("base64url");
+interface Page<Row> {
+  readonly rows: readonly Row[];
+  readonly nextPageToken: string;
 }
 
-function readToken(list: string, token: string): number {
-  const [named, position = "", ...rest] = Buffer.from(token, "base64url").toString("latin1").split(":");
-  const isOurs = named === list && rest.length === 0 && /^\d{1,16}$/.test(position);
-  if (!isOurs || !Number.isSafeInteger(Number(position))) throw toConnectError(refuse("page_token_invalid"));
-  return Number(position);
+function writeToken(list: string, place: unknown): string {
+  return Buffer.from(JSON.stringify([list, place])).toString("base64url");
+}
+
+function readToken<Place>(list: string, token: string, placeSchema: z.ZodType<Place>): Place {
+  const parsed = z.tuple([z.literal(list), placeSchema]).safeParse(fromJson(token));
+  if (!parsed.success) throw toConnectError(refuse("page_token_invalid"));
+  return parsed.data[1];
+}
+
+function fromJson(token: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(token, "base64url").toString("utf8"));
+  } catch {
+    return null; // Whatever it is, it is none of ours, and is refused as that.
+  }
 }

@@ -13,10 +13,12 @@ import { SystemService } from "../../proto/gen/pincer/protocol/v1/system_pb.js";
 import { ThreadsService } from "../../proto/gen/pincer/protocol/v1/threads_pb.js";
 import { TurnsService } from "../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
+import type { Equipment } from "../server/equipment.js";
 import { DeviceUse } from "../auth/device-use.js";
 import { Pairing } from "../auth/pairing.js";
 import { Sessions } from "../auth/sessions.js";
 import { Growth, type SqliteEventLog } from "../event-log/index.js";
+import { approvalsService } from "./approvals.js";
 import { createRpcHandler, type RpcHandler } from "./api.js";
 import { authService, type Whereabouts } from "./auth.js";
 import { byDevice } from "./caller.js";
@@ -57,7 +59,7 @@ export interface Services {
   stop(): void;
 }
 
-export function startServices(foundation: Foundation, options: ServiceOptions): Services {
+export function startServices(foundation: Foundation, equipment: Equipment, options: ServiceOptions): Services {
   const { log, readModels, query, ids, clock } = foundation;
   const { activeDevicesMax, allowsRawReasoning, whereabouts, observer, logger } = options;
   const sessions = new Sessions(log, readModels, query, clock);
@@ -72,10 +74,11 @@ export function startServices(foundation: Foundation, options: ServiceOptions): 
     router.service(DevicesService, devicesService(foundation, query, clock));
     router.service(ThreadsService, threadsService(foundation, log, query, ids, clock));
     router.service(EventsService, eventsService(log, events));
-    router.service(SystemService, systemService(foundation, query, clock));
+    router.service(SystemService, systemService(foundation, equipment, log, query, clock));
+    router.service(ApprovalsService, approvalsService({ ...foundation, ...equipment }, query, clock));
     router.service(TurnsService, turnsService(foundation, events, query, clock, allowsRawReasoning));
     // Their rooms are not built yet, and they say so.
-    for (const service of [ApprovalsService, JobsService, SchedulesService]) {
+    for (const service of [JobsService, SchedulesService]) {
       router.service(service, {});
     }
   };

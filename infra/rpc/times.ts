@@ -1,4 +1,4 @@
-import { timestampFromMs, type Timestamp } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs, timestampMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 
 /** A time of a table, on the wire. */
 export function timestampOf(text: string): Timestamp {
@@ -7,4 +7,9 @@ export function timestampOf(text: string): Timestamp {
 
 export function timestampIfAny(text: string | null): Timestamp | undefined {
   return text === null ? undefined : timestampOf(text);
+}
+
+/** A time of the wire, as tables write it. */
+export function textOf(timestamp: Timestamp): string {
+  return new Date(timestampMs(timestamp)).toISOString();
 }

@@ -8,6 +8,7 @@ import { TriggerType } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import type { ThreadEvent } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import { ReasoningVisibility } from "../../proto/gen/pincer/protocol/v1/turn_events_pb.js";
 import { QueueMode, type TurnsService } from "../../proto/gen/pincer/protocol/v1/turns_pb.js";
+import { findPendingOfTurn } from "../../read-models/approvals/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import { findTurn } from "../../read-models/threads/index.js";
 import { provenanceOf } from "./caller.js";
@@ -26,42 +27,53 @@ export function turnsService(
   clock: Clock,
   allowsRawReasoning: boolean,
 ): ServiceImpl<typeof TurnsService> {
-  /** Starts the turn, or finds it if it was started before. */
-  const begin = async (asked: Asked, context: HandlerContext) => {
-    // Without an id of its own a message is sent once.
-    const named = { ...asked, clientMessageId: asked.clientMessageId || handling.ids.next() };
-    const command = { ...named, allowsRawReasoning, at: clock.now(), provenance: provenanceOf(context) };
-    const { events } = expectDone(await startTurn(handling, command));
-    return { turnId: turnIdOf(handling.ids, named), before: (events[0]?.sequence ?? 1) - 1 };
+  /** Without an id of its own a message is sent once. */
+  const named = (asked: Asked): Asked & { readonly turnId: string } => {
+    const clientMessageId = asked.clientMessageId || handling.ids.next();
+    return { ...asked, clientMessageId, turnId: turnIdOf(handling.ids, { ...asked, clientMessageId }) };
   };
-  /** The events of a turn until it ends. */
-  async function* watchTurn(
-    threadId: string,
-    turnId: string,
+  /** Starts the turn, or finds it if it was started before; answers the sequence before its first event. */
+  const begin = async (asked: Asked, context: HandlerContext): Promise<number> => {
+    const command = { ...asked, allowsRawReasoning, at: clock.now(), provenance: provenanceOf(context) };
+    const { events } = expectDone(await startTurn(handling, command));
+    return (events[0]?.sequence ?? 1) - 1;
+  };
+  /** The events of a turn until it ends, or its thread does. It is started once it is certain that they can be watched. */
+  async function* runTurn(
+    asked: ReturnType<typeof named>,
     from: number,
     context: HandlerContext,
-    signal = context.signal,
+    left: AbortSignal,
   ): AsyncGenerator<ThreadEvent, void, void> {
-    for await (const event of streams.openDecoded(threadId, from, context, signal)) {
-      const { case: type } = event.payload;
-      const isOfStream = type === "heartbeat" || type === "streamGap";
-      if (isOfStream || event.turnId === turnId) yield event;
-      if (type === "threadDeleted" || (event.turnId === turnId && isEnd(type))) return;
+    const { threadId, turnId } = asked;
+    const start = async () => {
+      const before = await begin(asked, context);
+      return from === 0 ? before : from;
+    };
+    for await (const event of streams.openDecoded(threadId, context, left, start)) {
+      const { payload } = event;
+      const isOfTurn = event.turnId === turnId;
+      if (isOfTurn || ofEveryStream.has(payload.case)) yield event;
+      if (payload.case === "threadDeleted" || (isOfTurn && isEnd(payload.case))) return;
       // Whoever asks from beyond the end of the turn has seen it.
-      const isCaughtUp = event.payload.case === "heartbeat" && event.payload.value.upToDate;
-      if (isCaughtUp && (await isOver(turnId))) return;
+      if (payload.case === "heartbeat" && payload.value.upToDate && (await isOver(turnId, payload.value))) return;
     }
   }
-  const isOver = async (turnId: string) => (await findTurn(query, turnId))?.ended_at !== null;
+  /** Whether all of it was in the log when the heartbeat was. */
+  const isOver = async (turnId: string, { headPosition }: { readonly headPosition: bigint }) => {
+    const turn = await findTurn(query, turnId);
+    if (turn === undefined) return true; // It went with its thread.
+    return turn.ended_position !== null && turn.ended_position <= Number(headPosition);
+  };
+
+  const firstPending = async (turnId: string) => (await findPendingOfTurn(query, turnId))?.action_id ?? "";
 
   return {
     async *startTurn(request, context) {
-      const { threadId, resumeFromSequence, requestedBudget = null } = request;
       requireKnown(request);
-      const asked = { ...request, text: request.userText, requestedBudget };
-      const { turnId, before } = await begin(asked, context);
-      const from = resumeFromSequence === 0n ? before : toCount(resumeFromSequence);
-      yield* watchTurn(threadId, turnId, from, context);
+      const from = toCount(request.resumeFromSequence);
+      const asked = named({ ...request, text: request.userText, requestedBudget: request.requestedBudget ?? null });
+      yield* runTurn(asked, from, context, context.signal);
     },
 
     async sendTurn({ threadId, userText, triggerType, clientMessageId }, context) {
@@ -72,26 +84,46 @@ export function turnsService(
         requestedBudget: null,
       };
       requireKnown({ ...usual, triggerType });
-      const { turnId, before } = await begin(
-        { ...usual, threadId, clientMessageId, text: userText, triggerType },
-        context,
-      );
-      const late = AbortSignal.timeout(sendMillisMax);
-      const signal = AbortSignal.any([context.signal, late]);
+      const asked = named({ ...usual, threadId, clientMessageId, text: userText, triggerType });
+      const { turnId } = asked;
+      // Not AbortSignal.timeout: joined with others, it may be collected before its time.
+      const late = new AbortController();
+      const timer = setTimeout(() => {
+        late.abort();
+      }, sendMillisMax);
+      context.signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+      });
+      const left = AbortSignal.any([context.signal, late.signal]);
       let assistantMessage = "";
-      for await (const event of watchTurn(threadId, turnId, before, context, signal)) {
-        const { payload, sequence } = event;
-        if (payload.case === "assistantMessageCommitted") assistantMessage = payload.value.fullText;
-        if (payload.case === "turnFailed") {
-          const { code, message } = payload.value;
-          throw toConnectError(refuse("turn_failed", { turnId, code, message }));
+      for await (const { payload, sequence } of runTurn(asked, 0, context, left)) {
+        switch (payload.case) {
+          case "assistantMessageCommitted":
+            assistantMessage = payload.value.fullText;
+            break;
+          case "turnPaused":
+            // It waits for the owner, who may take a day; the client need not. If it goes on by now, so do we.
+            if ((await findTurn(query, turnId))?.status !== "paused") break;
+            return { turnId, assistantMessage, actionId: await firstPending(turnId), lastSequence: sequence };
+          case "turnCompleted":
+            return { turnId, assistantMessage, lastSequence: sequence };
+          case "turnFailed": {
+            const { code, message } = payload.value;
+            throw toConnectError(refuse("turn_failed", { turnId, code, message }));
+          }
+          case "threadDeleted":
+            throw toConnectError(refuse("thread_deleted"));
+          default:
+            break;
         }
-        if (payload.case === "turnCompleted") return { turnId, assistantMessage, actionId: "", lastSequence: sequence };
       }
       throw toConnectError(refuse("turn_unfinished", { turnId }));
     },
   };
 }
+
+/** What is said of the stream, or of the whole thread. */
+const ofEveryStream: ReadonlySet<ThreadEvent["payload"]["case"]> = new Set(["heartbeat", "streamGap", "threadDeleted"]);
 
 function isEnd(type: ThreadEvent["payload"]["case"]): boolean {
   return type === "turnCompleted" || type === "turnFailed";

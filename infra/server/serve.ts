@@ -9,13 +9,17 @@ import { projections } from "../../projections/index.js";
 import { hasActiveDevices } from "../../read-models/devices/index.js";
 import type { Config } from "../config/config.js";
 import { lockForServing, openLog, systemEntropy, type SqliteEventLog } from "../event-log/index.js";
+import { defaultModelTimeouts, type ModelTimeouts } from "../model/timeouts.js";
 import { systemClock } from "../ports/system-clock.js";
 import { systemIds } from "../ports/system-ids.js";
 import { isDamage, Projector, ReadModelStore } from "../projector/index.js";
 import { byOperator } from "../rpc/caller.js";
 import { turnWorker } from "../workers/turn-worker.js";
+import { Executor } from "../workers/executor.js";
+import { executorPorts } from "../workers/executor-ports.js";
 import type { TurnWorker } from "../workers/turns.js";
 import { startServices, type Services } from "../rpc/services.js";
+import { equipmentOf } from "./equipment.js";
 import { loadCertificate, type Certificate } from "./certificate.js";
 import { defaultLimits } from "./limits.js";
 import type { Handler, Listener } from "./connections.js";
@@ -52,12 +56,13 @@ export interface Surroundings {
   readonly clock?: Clock;
   /** Beside those that are built in. */
   readonly tools?: readonly Tool[];
+  readonly modelTimeouts?: ModelTimeouts;
 }
 
 /** Opens the log, says that it is alive, and brings the read models up to date: then it is ready. */
 export async function serve(config: Config, logger: Logger, surroundings: Surroundings = {}): Promise<Running> {
   const { dataDirectory, publicUrl, activeDevicesMax, allowsRawReasoning } = config;
-  const { clock = systemClock, tools = [] } = surroundings;
+  const { clock = systemClock, tools = [], modelTimeouts = defaultModelTimeouts } = surroundings;
   const release = lockForServing(dataDirectory);
   const log = orElse(release, () => openLog(dataDirectory, systemEntropy(systemIds)));
   const letGo = () => {
@@ -71,6 +76,7 @@ export async function serve(config: Config, logger: Logger, surroundings: Surrou
   const stopping = new AbortController();
   let services: Services | null = null;
   let turns: TurnWorker | null = null;
+  let executor: Executor | null = null;
 
   const handle =
     (isOperator: boolean): Handler =>
@@ -102,8 +108,9 @@ export async function serve(config: Config, logger: Logger, surroundings: Surrou
     });
     const folds = new Folds();
     const foundation = { log, readModels: projector, query: store.query, ids: systemIds, clock, folds };
+    const equipment = equipmentOf(foundation, config, tools);
     const whereabouts = { serverUrl: publicUrl ?? url, certificateFingerprint: fingerprint };
-    const started = startServices(foundation, {
+    const started = startServices(foundation, equipment, {
       activeDevicesMax,
       allowsRawReasoning,
       whereabouts,
@@ -113,8 +120,10 @@ export async function serve(config: Config, logger: Logger, surroundings: Surrou
     started.growth.erased.subscribe(() => {
       folds.forget(); // What it remembers may be what was erased.
     });
-    turns = turnWorker(foundation, config, tools, metrics, logger);
+    turns = turnWorker(foundation, equipment, { ...config, modelTimeouts }, metrics, logger);
     await turns.start();
+    executor = new Executor(executorPorts(foundation, equipment, logger), log, store.query, logger);
+    executor.start();
     log.committed.subscribe((commit) => {
       metrics.committed(commit);
     });
@@ -138,7 +147,7 @@ export async function serve(config: Config, logger: Logger, surroundings: Surrou
   };
   const closeDoors = async () => {
     services?.stop();
-    await Promise.all([turns?.stop(), network.close(stopMillisMax), socket.close(stopMillisMax)]);
+    await Promise.all([turns?.stop(), executor?.stop(), network.close(stopMillisMax), socket.close(stopMillisMax)]);
   };
   const ended = run()
     .catch((error: unknown) => {

@@ -1,13 +1,17 @@
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { Subscription } from "rxjs";
+import { ModelError } from "../../commands/ports/index.js";
 import { abandonTurn } from "../../commands/threads/abandon-turn.js";
+import { resumeTurn } from "../../commands/threads/resume-turn.js";
 import { runTurn } from "../../commands/threads/run-turn.js";
-import { summariseIfDue } from "../../commands/threads/summarise.js";
+import { endLostSummary, summariseIfDue } from "../../commands/threads/summarise.js";
 import type { TurnPlace, TurnPorts } from "../../commands/threads/turn-ports.js";
+import type { ThreadEvent } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
-import { listUnfinishedTurns } from "../../read-models/threads/index.js";
+import { listOpenCalls } from "../../read-models/budgets/index.js";
+import { listPausedTurns, listUnfinishedTurns } from "../../read-models/threads/index.js";
 import type { LogReader } from "../event-log/index.js";
 
 /** How many turns are run at a time; the others wait. */
@@ -26,6 +30,8 @@ interface Run {
   readonly place: TurnPlace;
   readonly stop: AbortController;
   readonly interrupt: AbortController;
+  /** It was resumed before it had quite ended. */
+  isWantedAgain: boolean;
 }
 
 /**
@@ -35,12 +41,12 @@ interface Run {
 export class TurnWorker {
   readonly #runs = new Map<string, Run>();
   readonly #waiting: Run[] = [];
-  readonly #summarising = new Set<string>();
+  readonly #summarising = new Map<string, AbortController>();
   readonly #working = new Set<Promise<void>>();
   #growth: Subscription | null = null;
   #seenPosition = 0;
   #active = 0;
-  #isStopping = false;
+  readonly #stopping = new AbortController();
 
   constructor(
     private readonly ports: TurnPorts,
@@ -59,7 +65,12 @@ export class TurnWorker {
       },
       error: () => undefined, // The server ends with it.
     });
+    await this.#endLostSummaries();
     await this.#takeUp();
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
   }
 
   get size(): number {
@@ -68,7 +79,7 @@ export class TurnWorker {
 
   /** Leaves every turn as it is. Whoever starts next goes on with it. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
+    this.#stopping.abort();
     this.#growth?.unsubscribe();
     for (const { stop } of this.#runs.values()) stop.abort();
     await Promise.all(this.#working);
@@ -81,19 +92,40 @@ export class TurnWorker {
     else this.#keep(this.#takeUp()); // Another process wrote, and we are not told what.
   }
 
-  #notice(event: RecordedEvent): void {
-    const { threadId, envelope } = event;
+  #notice({ threadId, envelope }: RecordedEvent): void {
     const payload = envelope?.payload;
-    switch (payload?.case) {
+    if (threadId === null || payload === undefined) return;
+    this.#count(payload);
+    switch (payload.case) {
       case "turnStarted":
-        if (threadId !== null) this.#take({ threadId, turnId: payload.value.turnId });
+        this.#take({ threadId, turnId: payload.value.turnId });
+        break;
+      case "turnResumed":
+        // Whoever goes on after a restart is at it already.
+        if (payload.value.stepEndsAt === undefined) this.#take({ threadId, turnId: payload.value.turnId });
         break;
       case "turnInterruptRequested":
         this.#runs.get(payload.value.turnId)?.interrupt.abort();
         break;
+      // Something that a turn waits for may have come about, or its thread is free.
+      case "proposedActionStatusChanged":
+      case "actionExecutionFinished":
+      case "turnPaused":
+      case "turnCompleted":
+      case "turnFailed":
+        this.#keep(this.#resumePaused(threadId));
+        break;
       case "threadDeleted":
         for (const { place, stop } of this.#runs.values()) if (place.threadId === threadId) stop.abort();
+        this.#summarising.get(threadId)?.abort(new ModelError("cut", "The thread was deleted."));
         break;
+      default:
+        break;
+    }
+  }
+
+  #count(payload: ThreadEvent["payload"]): void {
+    switch (payload.case) {
       case "turnCompleted":
         this.observer.turnEnded("completed");
         break;
@@ -111,16 +143,39 @@ export class TurnWorker {
     }
   }
 
+  async #endLostSummaries(): Promise<void> {
+    for (const row of await listOpenCalls(this.query, "summary")) {
+      const { thread_id: threadId, call_id: callId, reserved_tokens: reservedTokens } = row;
+      await endLostSummary(this.ports, { threadId, callId, reservedTokens });
+    }
+  }
+
   async #takeUp(): Promise<void> {
     await this.ports.readModels.reached(this.log.head().position);
-    for (const row of await listUnfinishedTurns(this.query)) {
+    const unfinished = await listUnfinishedTurns(this.query);
+    for (const row of unfinished) {
       if (row.status === "running") this.#take({ threadId: row.thread_id, turnId: row.turn_id });
+    }
+    const waiting = unfinished.filter(({ status }) => status === "paused");
+    for (const threadId of new Set(waiting.map((row) => row.thread_id))) await this.#resumePaused(threadId);
+  }
+
+  /** Goes on with those turns of a thread that have what they waited for. */
+  async #resumePaused(threadId: string): Promise<void> {
+    await this.ports.readModels.reached(this.log.head().position);
+    for (const { turn_id: turnId } of await listPausedTurns(this.query, threadId)) {
+      if (!this.#isStopping) await resumeTurn(this.ports, { threadId, turnId });
     }
   }
 
   #take(place: TurnPlace): void {
-    if (this.#isStopping || this.#runs.has(place.turnId)) return;
-    const run = { place, stop: new AbortController(), interrupt: new AbortController() };
+    if (this.#isStopping) return;
+    const running = this.#runs.get(place.turnId);
+    if (running !== undefined) {
+      running.isWantedAgain = true;
+      return;
+    }
+    const run = { place, stop: new AbortController(), interrupt: new AbortController(), isWantedAgain: false };
     this.#runs.set(place.turnId, run);
     this.#waiting.push(run);
     this.#next();
@@ -139,22 +194,24 @@ export class TurnWorker {
     const { place, stop } = run;
     try {
       await this.#runToItsEnd(run);
-      if (!stop.signal.aborted) await this.#summarise(place.threadId, stop.signal);
+      this.#keep(this.#summarise(place.threadId));
     } catch (error) {
       if (!stop.signal.aborted) this.logger.error({ ...place, err: error }, "a turn was left");
     } finally {
       this.#runs.delete(place.turnId);
       this.#active -= 1;
+      if (run.isWantedAgain) this.#take(place);
       if (!this.#isStopping) this.#next();
     }
   }
 
   /** One at a time for each thread. */
-  async #summarise(threadId: string, stop: AbortSignal): Promise<void> {
-    if (this.#summarising.has(threadId)) return;
-    this.#summarising.add(threadId);
+  async #summarise(threadId: string): Promise<void> {
+    if (this.#summarising.has(threadId) || this.#isStopping) return;
+    const leave = new AbortController();
+    this.#summarising.set(threadId, leave);
     try {
-      await summariseIfDue(this.ports, threadId, stop);
+      await summariseIfDue(this.ports, threadId, AbortSignal.any([this.#stopping.signal, leave.signal]));
     } finally {
       this.#summarising.delete(threadId);
     }

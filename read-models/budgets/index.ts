@@ -1,1 +1,1 @@
-export { modelCalls, tokensSpent, type ModelCallRow } from "./model-calls.js";
+export { listOpenCalls, modelCalls, tokensSpent, type ModelCallRow } from "./model-calls.js";

@@ -44,3 +44,14 @@ export async function tokensSpent(
     .executeTakeFirstOrThrow();
   return tokens ?? 0;
 }
+
+/** Calls for a purpose that have no end yet. */
+export function listOpenCalls(db: Kysely<ReadModelTables>, purpose: string): Promise<ModelCallRow[]> {
+  return db
+    .selectFrom("model_calls")
+    .selectAll()
+    .where("outcome", "is", null)
+    .where("purpose", "=", purpose)
+    .orderBy("position")
+    .execute();
+}

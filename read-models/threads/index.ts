@@ -8,4 +8,4 @@ export {
 } from "./messages.js";
 export { listTalk } from "./talk.js";
 export { hasThread, listThreads, threads, type ThreadRow } from "./threads.js";
-export { findTurn, listTurnsEndedSince, listUnfinishedTurns, turns, type TurnRow } from "./turns.js";
+export { findTurn, listPausedTurns, listTurnsEndedSince, listUnfinishedTurns, turns, type TurnRow } from "./turns.js";

@@ -54,3 +54,14 @@ export function listTurnsEndedSince(
 export function findTurn(db: Kysely<ReadModelTables>, turnId: string): Promise<TurnRow | undefined> {
   return db.selectFrom("turns").selectAll().where("turn_id", "=", turnId).executeTakeFirst();
 }
+
+/** Turns of a thread that wait for the owner, in the order they began. */
+export function listPausedTurns(db: Kysely<ReadModelTables>, threadId: string): Promise<TurnRow[]> {
+  return db
+    .selectFrom("turns")
+    .selectAll()
+    .where("thread_id", "=", threadId)
+    .where("status", "=", "paused")
+    .orderBy("started_position")
+    .execute();
+}

@@ -1,0 +1,1 @@
+export const notificationStream = (notificationId: string): string => `notification-${notificationId}`;

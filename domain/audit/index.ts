@@ -1,0 +1,1 @@
+export { explain, type ExplainedStep } from "./explain.js";

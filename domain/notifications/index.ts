@@ -1,0 +1,1 @@
+export { approvalNeeded, notificationQueued } from "./notification.js";

@@ -1,0 +1,37 @@
+import type { Kysely } from "kysely";
+import type { Lookups, ReadModels } from "../../commands/ports/index.js";
+import { findAction, findIdempotency, listUntrustedContent } from "../../read-models/approvals/index.js";
+import type { ReadModelTables } from "../../read-models/tables.js";
+import { listLatestMessages } from "../../read-models/threads/index.js";
+import type { LogReader } from "../event-log/index.js";
+
+/** How far a card looks back for where an address comes from. */
+const untrustedMax = 50;
+const messagesMax = 200;
+
+/** Answers from the read models, once they show everything that is in the log now. */
+export function lookupsIn(log: LogReader, readModels: ReadModels, query: Kysely<ReadModelTables>): Lookups {
+  const upToDate = () => readModels.reached(log.head().position);
+  return {
+    action: async (actionId) => {
+      await upToDate();
+      const row = await findAction(query, actionId);
+      if (row === undefined) return null;
+      const { thread_id: threadId, turn_id: turnId, tool, idempotency_key: idempotencyKey } = row;
+      return { threadId, turnId, tool, idempotencyKey };
+    },
+    firstUse: async (tool, key) => {
+      await upToDate();
+      return (await findIdempotency(query, { tool, key }))?.action_id ?? null;
+    },
+    surroundings: async (threadId) => {
+      await upToDate();
+      const contents = await listUntrustedContent(query, { threadId, limit: untrustedMax });
+      const messages = await listLatestMessages(query, { threadId, limit: messagesMax });
+      return {
+        untrusted: contents.map(({ tool, origin, text }) => ({ tool, origin, text })),
+        ownerWords: messages.flatMap(({ role, content }) => (role === "user" ? [content] : [])).join("\n"),
+      };
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import type { Kysely } from "kysely";
+import type { Logger } from "pino";
+import type { Subscription } from "rxjs";
+import { expireAction, rejectAction } from "../../commands/approvals/decide-action.js";
+import { executeAction, type ExecutorPorts } from "../../commands/approvals/execute-action.js";
+import { warnOfExpiry } from "../../commands/approvals/warn-of-expiry.js";
+import { hour, toText, type EventType } from "../../domain/shared/index.js";
+import {
+  listDueActions,
+  listExpiredActions,
+  listExpiringActions,
+  listInFlightActions,
+  listOrphanedActions,
+  nextDueAt,
+  nextExpiryAt,
+  type ProposedActionRow,
+} from "../../read-models/approvals/index.js";
+import type { ReadModelTables } from "../../read-models/tables.js";
+import type { LogReader } from "../event-log/index.js";
+import { byWorker } from "./provenance.js";
+
+/** What makes something due, or not. */
+const concerning: ReadonlySet<EventType> = new Set([
+  "proposedActionCreated",
+  "proposedActionStatusChanged",
+  "actionExecutionFinished",
+  "threadDeleted",
+]);
+/** How many actions are looked at in one round; the next round comes at once if there are more. */
+const actionsPerRound = 100;
+/** How often it looks even if nothing is known to be due: a timer does not follow a clock that is set. */
+const lookMillisMax = 30_000;
+const pauseMillis = 1_000;
+const pauseMillisMin = 200;
+/** How many actions are carried out at a time; the others wait. */
+const executionsAtOnceMax = 10;
+/** How long before the end the owner is told that a decision is due. */
+const expiringMillis = hour;
+
+/**
+ * Carries out what is approved and due, lets expire what nobody decided, and says so before. It acts on what the read
+ * models show, which is what the log says; so a restart changes nothing.
+ */
+export class Executor {
+  readonly #stop = new AbortController();
+  readonly #executing = new Map<string, Promise<void>>();
+  #growth: Subscription | null = null;
+  #wake: (() => void) | null = null;
+  #seenPosition = 0;
+  #hasNews = true;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly ports: ExecutorPorts,
+    private readonly log: LogReader,
+    private readonly query: Kysely<ReadModelTables>,
+    private readonly logger: Logger,
+  ) {}
+
+  start(): void {
+    this.#seenPosition = this.log.head().position;
+    this.#growth = this.log.grown.subscribe({
+      next: (position) => {
+        this.#look(position);
+      },
+      error: () => undefined, // The server ends with it.
+    });
+    this.#running = this.#run();
+  }
+
+  /** Waits for what is being done, as long as that listens. Whoever starts next asks what became of the rest. */
+  async stop(): Promise<void> {
+    this.#growth?.unsubscribe();
+    this.#stop.abort();
+    this.#wake?.();
+    await this.#running;
+    await Promise.all(this.#executing.values());
+  }
+
+  #look(position: number): void {
+    const fresh = this.log.fresh(this.#seenPosition);
+    this.#seenPosition = position;
+    // What another process has written is not told: it may be anything.
+    if (fresh !== null && !fresh.events.some(({ type }) => concerning.has(type))) return;
+    this.#hasNews = true;
+    this.#wake?.();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped()) {
+      this.#hasNews = false;
+      const millis = await this.#round().catch((error: unknown) => {
+        if (!this.#isStopped()) this.logger.error({ err: error }, "a round of the executor broke off");
+        return pauseMillis;
+      });
+      await this.#sleep(millis);
+    }
+  }
+
+  #isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** Does what is due; answers how long until there is more. */
+  async #round(): Promise<number> {
+    await this.ports.readModels.reached(this.log.head().position);
+    const at = this.ports.clock.now();
+    const now = toText(at);
+    const due = await listDueActions(this.query, { at: now, limit: actionsPerRound });
+    const lost = await listInFlightActions(this.query);
+    for (const action of [...lost, ...due]) this.#execute(action);
+    for (const { action_id: actionId } of await listExpiredActions(this.query, { at: now, limit: actionsPerRound })) {
+      await expireAction(this.ports, { actionId, at, provenance: byWorker("expiry") });
+    }
+    for (const { action_id: actionId } of await listOrphanedActions(this.query, actionsPerRound)) {
+      await rejectAction(this.ports, { actionId, reason: "thread_deleted", at, provenance: byWorker("expiry") });
+    }
+    const before = toText(at + expiringMillis);
+    for (const row of await listExpiringActions(this.query, { before, limit: actionsPerRound })) {
+      await warnOfExpiry(this.ports, row.action_id);
+    }
+    return this.#millisToNext();
+  }
+
+  /**
+   * One at a time for each action, and for each idempotency key: who comes second sees that it was used. An action that is
+   * being carried out is not lost.
+   */
+  #execute({ action_id: actionId, tool, idempotency_key }: ProposedActionRow): void {
+    const key = `${tool} ${idempotency_key}`;
+    if (this.#executing.has(key) || this.#executing.size >= executionsAtOnceMax || this.#isStopped()) return;
+    const executing = executeAction(this.ports, actionId, this.#stop.signal)
+      .catch(async (error: unknown) => {
+        if (this.#isStopped()) return;
+        this.logger.error({ actionId, err: error }, "an action was left, and is looked at again");
+        await this.#pause(pauseMillis);
+      })
+      .finally(() => this.#executing.delete(key));
+    this.#executing.set(key, executing);
+  }
+
+  async #millisToNext(): Promise<number> {
+    const times = [await nextDueAt(this.query), await nextExpiryAt(this.query)];
+    const waits = times.flatMap((text) => (text === null ? [] : [Date.parse(text) - this.ports.clock.now()]));
+    return Math.max(pauseMillisMin, Math.min(lookMillisMax, ...waits));
+  }
+
+  #pause(millis: number): Promise<void> {
+    return new Promise((resolve) => {
+      const takeBack = this.ports.timers.after(millis, resolve);
+      this.#stop.signal.addEventListener("abort", () => {
+        takeBack();
+        resolve();
+      });
+    });
+  }
+
+  #sleep(millis: number): Promise<void> {
+    if (this.#hasNews || this.#isStopped()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const takeBack = this.ports.timers.after(millis, resolve);
+      this.#wake = () => {
+        takeBack();
+        this.#wake = null;
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,1 @@
+export { auditLog, listAudit, type AuditFilter, type AuditRow } from "./audit-log.js";

@@ -1,0 +1,1 @@
+export { findNotification, listNotifications, notifications, type NotificationRow } from "./notifications.js";
