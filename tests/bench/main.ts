@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { appendBenchmarks } from "./append.js";
+import { approvalBenchmarks } from "./approvals.js";
 import { emmettBenchmarks } from "./emmett.js";
 import { longLogBenchmarks } from "./long-log.js";
 import { isKept } from "./measure.js";
@@ -15,6 +16,7 @@ const benchmarks = [
   ...longLogBenchmarks,
   ...processBenchmarks,
   ...rpcBenchmarks,
+  ...approvalBenchmarks,
   ...turnBenchmarks,
 ];
 

@@ -1,3 +1,4 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { deltaMillisMax } from "../../commands/threads/turn-output.js";
 import { chatCompletionsModel } from "../../infra/model/chat-completions.js";
 import { defaultModelTimeouts } from "../../infra/model/timeouts.js";
@@ -86,8 +87,9 @@ function runFifty(setting: Setting): Promise<Measured> {
     const figures: number[] = [];
     let failures = 0;
     for (let round = 0; round <= setting.sizes.longRounds; round++) {
-      const turns = Array.from({ length: turnsAtOnce }, () => turnMillis(clients, shortTurn));
-      const settled = await Promise.allSettled(turns);
+      const opening = Array.from({ length: turnsAtOnce }, () => clients.threads.createThread({}));
+      const threads = await Promise.all(opening);
+      const settled = await Promise.allSettled(threads.map((thread) => turnMillisIn(thread, clients, shortTurn)));
       if (round === 0) continue; // To warm up.
       for (const turn of settled) {
         if (turn.status === "fulfilled") figures.push(turn.value);
@@ -111,13 +113,25 @@ function runFifty(setting: Setting): Promise<Measured> {
   });
 }
 
-/** From sending the message to the end of the turn, in a thread of its own. */
-async function turnMillis({ threads, turns }: Clients, plan: Plan): Promise<number> {
-  const { threadId } = await threads.createThread({});
-  const since = performance.now();
-  for await (const { payload } of turns.startTurn({ threadId, userText: askFor(plan) })) {
-    if (payload.case === "turnCompleted") return performance.now() - since;
-    if (payload.case === "turnFailed") throw new Error(`a turn failed: ${payload.value.message}`);
+/** Of a turn in a thread of its own. */
+async function turnMillis(clients: Clients, plan: Plan): Promise<number> {
+  return turnMillisIn(await clients.threads.createThread({}), clients, plan);
+}
+
+/** What the server takes, from the turn's beginning to its end. The log tells when they were; nobody watches meanwhile. */
+async function turnMillisIn({ threadId }: { threadId: string }, clients: Clients, plan: Plan): Promise<number> {
+  const { turnId } = await clients.turns.sendTurn({ threadId, userText: askFor(plan) });
+  const leaving = new AbortController();
+  let since = 0;
+  try {
+    for await (const event of clients.events.watchThread({ threadId }, { signal: leaving.signal })) {
+      const at = event.occurredAt === undefined ? 0 : timestampMs(event.occurredAt);
+      if (event.turnId !== turnId) continue;
+      if (event.payload.case === "turnStarted") since = at;
+      if (event.payload.case === "turnCompleted") return at - since;
+    }
+  } finally {
+    leaving.abort();
   }
   throw new Error("a turn has no end");
 }
@@ -133,7 +147,8 @@ async function deltaMillis({ threads, turns, events }: Clients, chunks: number):
       const now = process.hrtime.bigint();
       const plan = { steps: 1, chunks, gapMillis: deltaGapMillis };
       if (payload.case === "heartbeat") sending ??= turns.sendTurn({ threadId, userText: askFor(plan) });
-      if (payload.case === "turnCompleted") break;
+      sending?.catch(() => undefined); // It is awaited below.
+      if (payload.case === "turnCompleted" || payload.case === "turnFailed") break;
       if (payload.case !== "assistantTextDelta") continue;
       const stamp = /^\d+/.exec(payload.value.delta)?.[0]; // If there are two, the first has waited for the second.
       if (stamp !== undefined) figures.push(Number(now - BigInt(stamp)) / 1e6);

@@ -98,7 +98,7 @@ describe("a command whose states are remembered", () => {
     await handle(backend, note("c")); // By somebody who remembers nothing.
     read.length = 0;
     await handle(handling, note("d"));
-    expect(read).toEqual([1, 3]); // There is more after the first, and nothing after the third.
+    expect(read).toEqual([2, 3]); // There is one more after what it has recorded itself, and nothing after the third.
     handling.folds.forget();
     read.length = 0;
     await handle(handling, note("e"));

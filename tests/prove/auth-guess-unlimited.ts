@@ -7,27 +7,30 @@ import { listenSocket, listenTls } from "../../infra/server/listeners.js";
 import { loadCertificate } from "../../infra/server/certificate.js";
 import { socketFile } from "../../infra/server/serve.js";
 import { systemClock } from "../../infra/ports/system-clock.js";
+import { equipmentOf } from "../../infra/server/equipment.js";
 import { startServices } from "../../infra/rpc/services.js";
 import { projections } from "../../projections/index.js";
 import { openBackend, quiet } from "../support/backend.js";
-import { networkTransport, socketTransport, type TestServer } from "../support/server.js";
+import { networkTransport, socketTransport, testConfig, type TestServer } from "../support/server.js";
 
 /** A server whose read models know nothing of failed attempts: so its limiter never has anything to count. */
-export async function startUnlimited(dataDirectory: string, _overrides: object, { clock }: { clock: Clock }): Promise<TestServer> {
+export async function startUnlimited(
+  dataDirectory: string,
+  _overrides: object,
+  { clock }: { clock: Clock },
+): Promise<TestServer> {
   const forgetful = projections.map((projection) =>
     projection.name === "pairing_attempts" ? { ...projection, on: {} } : projection,
   );
   const backend = await openBackend(dataDirectory, forgetful);
-  const services = startServices(
-    { ...backend, query: backend.store.query, clock },
-    {
-      activeDevicesMax: 1,
-      allowsRawReasoning: false,
-      whereabouts: { serverUrl: "", certificateFingerprint: "" },
-      observer: { called: () => undefined, resumed: () => undefined, gap: () => undefined },
-      logger: quiet,
-    },
-  );
+  const foundation = { ...backend, query: backend.store.query, clock };
+  const services = startServices(foundation, equipmentOf(foundation, testConfig(dataDirectory), []), {
+    activeDevicesMax: 1,
+    allowsRawReasoning: false,
+    whereabouts: { serverUrl: "", certificateFingerprint: "" },
+    observer: { called: () => undefined, resumed: () => undefined, gap: () => undefined },
+    logger: quiet,
+  });
   const serving = (isOperator: boolean) => {
     const handler: Handler = (request, response, hangUp) =>
       void services.handle(request, response, { isOperator, hangUp });

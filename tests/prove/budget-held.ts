@@ -4,12 +4,11 @@ import { TokenBudget, type Reservation } from "../../commands/budgets/token-budg
 import type { Clock, TokenUsage } from "../../commands/ports/index.js";
 import { createThread } from "../../commands/threads/create-thread.js";
 import { startTurn } from "../../commands/threads/start-turn.js";
-import { Toolbox } from "../../domain/approvals/index.js";
 import { windowAt } from "../../domain/budgets/index.js";
-import { notesWrite } from "../../domain/memory/index.js";
 import { toInstant, type Instant, type RecordedEvent } from "../../domain/shared/index.js";
 import { conversationsIn } from "../../infra/lookups/conversations.js";
 import { tokenUsageIn } from "../../infra/lookups/token-usage.js";
+import { equipmentOf } from "../../infra/server/equipment.js";
 import { systemRandom } from "../../infra/ports/system-random.js";
 import { systemTimers } from "../../infra/ports/system-timers.js";
 import { TurnWorker } from "../../infra/workers/turns.js";
@@ -20,6 +19,7 @@ import { listUnfinishedTurns } from "../../read-models/threads/index.js";
 import { noon } from "../support/appends.js";
 import { fromOwner, openBackend, quiet, type Backend } from "../support/backend.js";
 import { randomFrom, type Random } from "../support/random.js";
+import { testConfig } from "../support/server.js";
 import { SpendingModel } from "./budget-held-model.js";
 import type { Check, Proof } from "./proof.js";
 import { withDirectory } from "./scratch.js";
@@ -139,7 +139,7 @@ function workerOn(
     conversations: conversationsIn(log, readModels, store.query),
     budget: budgetOf(tokensPerDay, tokenUsageIn(log, readModels, store.query)),
     models: { primary: { model, name: "spender" }, fallback: null },
-    toolbox: new Toolbox([notesWrite]),
+    ...equipmentOf({ ...backend, query: store.query }, testConfig("unused"), []),
     onTrouble: (error: unknown) => {
       throw error;
     },

@@ -1,12 +1,17 @@
+import { approvalBound } from "./approval-bound.js";
 import { authAll } from "./auth-all.js";
 import { authGuess } from "./auth-guess.js";
 import { budgetHeld } from "./budget-held.js";
 import { logConcurrent } from "./concurrent.js";
+import { effectApproved } from "./effect-approved.js";
+import { effectOnce } from "./effect-once.js";
 import { filesPrivate } from "./files.js";
 import { forgetBytes } from "./forget-bytes.js";
 import { logFsync } from "./fsync.js";
 import { logFull } from "./full.js";
 import { logKill } from "./kill.js";
+import { policyClosed } from "./policy-closed.js";
+import { policyMutants } from "./policy-mutants.js";
 import { logPower } from "./power.js";
 import { projectionEqual } from "./projection-equal.js";
 import { projectionServing } from "./projection-serving.js";
@@ -44,4 +49,9 @@ export const proofs: readonly Proof[] = [
   stopGraceful,
   turnKill,
   budgetHeld,
+  effectApproved,
+  effectOnce,
+  approvalBound,
+  policyClosed,
+  policyMutants,
 ];

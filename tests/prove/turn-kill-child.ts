@@ -53,6 +53,7 @@ function lookUp(): Tool {
     args: z.strictObject({ topic: z.string() }),
     risk: RiskClass.READ,
     identity: "none",
+    kind: "reading",
     destination: "external",
     isResultUntrusted: true,
     execute: async ({ topic }, { executionId, signal }) => {
@@ -80,7 +81,7 @@ async function sweep(): Promise<void> {
       facts,
       provenance: { ...fromOwner, turnId },
     });
-    const failed = write(begun.value.turnId, turnFailed("TURN_LOST", "The server was stopped.", true));
+    const failed = write(begun.value.turnId, turnFailed("TURN_LOST", true));
     const turnId = `${begun.value.turnId}-${life}`;
     const anew = write(turnId, { case: "turnStarted", value: { ...begun.value, turnId } });
     await log.append({ occurredAt: Date.now(), writes: variant === "anew" ? [failed, anew] : [failed] });

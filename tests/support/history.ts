@@ -5,6 +5,7 @@ import { replay, tail, verifyLog, type StoredEvent } from "../../infra/event-log
 import { rebuild } from "../../infra/projector/index.js";
 import { projections as allProjections } from "../../projections/index.js";
 import type { Projection } from "../../projections/shared/projection.js";
+import { actionFactKinds, actionFacts, noActions, type ActionFactKind, type Actions } from "./actions-in-history.js";
 import { appendOf, write } from "./appends.js";
 import { openBackend, type Backend } from "./backend.js";
 import { differences, forget } from "./conversation.js";
@@ -14,7 +15,7 @@ import { noTurns, turnFactKinds, turnFacts, type TurnFactKind, type Turns } from
 
 const threadFactKinds = ["said", "answered", "titled", "delta", "deleted"] as const;
 /** What can happen. A projection that handles none of it is not tested by these histories. */
-export const factKinds = [...threadFactKinds, ...turnFactKinds, ...ownerFactKinds] as const;
+export const factKinds = [...threadFactKinds, ...turnFactKinds, ...actionFactKinds, ...ownerFactKinds] as const;
 export const threadCount = 3;
 
 /** One append of a group: whether what it expects is true, and whether it has a key. */
@@ -39,12 +40,19 @@ interface Known {
   /** How many threads were deleted, for each number that a plan can name: the next one takes its place. */
   readonly deleted: Map<number, number>;
   readonly turns: Map<string, Turns>;
+  readonly actions: Map<string, Actions>;
   devices: Devices;
 }
 
 /** Lives through any sequence of steps, knows what must come of each, and throws where it does not. */
 export class History {
-  readonly #known: Known = { versions: new Map(), deleted: new Map(), turns: new Map(), devices: initialDevices };
+  readonly #known: Known = {
+    versions: new Map(),
+    deleted: new Map(),
+    turns: new Map(),
+    actions: new Map(),
+    devices: initialDevices,
+  };
   readonly #acknowledged: RecordedEvent[] = [];
   readonly #keyed: { readonly append: Append; readonly events: readonly RecordedEvent[] }[] = [];
   /** What somebody saw who watched all the time. */
@@ -135,8 +143,14 @@ export class History {
 
   /** Only what the domain can record: a thread begins once and ends once, and nothing happens in it afterwards. */
   #planned(plan: AppendPlan): { writes: StreamWrite[]; known: Known } {
-    const { versions, deleted, turns, devices } = this.#known;
-    const known: Known = { versions: new Map(versions), deleted: new Map(deleted), turns: new Map(turns), devices };
+    const { versions, deleted, turns, actions, devices } = this.#known;
+    const known: Known = {
+      versions: new Map(versions),
+      deleted: new Map(deleted),
+      turns: new Map(turns),
+      actions: new Map(actions),
+      devices,
+    };
     const thread = plan.thread % threadCount;
     const stream = `t-${thread}-${deleted.get(thread) ?? 0}`;
     const facts = new Map<string, NewFact[]>([[stream, versions.has(stream) ? [] : [threadCreated]]]);
@@ -152,6 +166,11 @@ export class History {
         const happened = turnFacts(known.turns.get(stream) ?? noTurns, kind, name);
         facts.get(stream)!.push(...happened.facts);
         known.turns.set(stream, happened.turns);
+      } else if (isActionFactKind(kind)) {
+        const happened = actionFacts(known.actions.get(stream) ?? noActions, kind, name);
+        const to = happened.stream ?? stream;
+        facts.set(to, [...(facts.get(to) ?? []), ...happened.facts]);
+        known.actions.set(stream, happened.actions);
       } else {
         facts.get(stream)!.push({ said, answered, titled, delta, deleted: () => threadDeleted }[kind](name));
         if (kind === "deleted") known.deleted.set(thread, (deleted.get(thread) ?? 0) + 1);
@@ -160,7 +179,7 @@ export class History {
     const writes = [...facts].map(([to, happened]) => {
       const actual = versions.get(to) ?? 0;
       if (happened.length > 0) known.versions.set(to, actual + happened.length);
-      return { ...write(to, expectedOf(plan, actual), ...happened), threadId: to === stream ? stream : null };
+      return { ...write(to, expectedOf(plan, actual), ...happened), threadId: isOf(stream, to) ? stream : null };
     });
     return { writes, known };
   }
@@ -218,6 +237,15 @@ function isOwnerFactKind(kind: string): kind is OwnerFactKind {
 
 function isTurnFactKind(kind: string): kind is TurnFactKind {
   return (turnFactKinds as readonly string[]).includes(kind);
+}
+
+function isActionFactKind(kind: string): kind is ActionFactKind {
+  return (actionFactKinds as readonly string[]).includes(kind);
+}
+
+/** Whether what is recorded in a stream happens in a thread. */
+function isOf(thread: string, stream: string): boolean {
+  return stream === thread || stream.startsWith("action-");
 }
 
 function expectedOf({ expects }: AppendPlan, actual: number): ExpectedVersion {

@@ -18,6 +18,8 @@ export function testConfig(dataDirectory: string, overrides: Partial<Config> = {
     model: null,
     tokensPerDay: 1_000_000,
     allowsRawReasoning: false,
+    approvalHours: 24,
+    undoSeconds: null,
     logLevel: "silent",
     ...overrides,
   };

@@ -1,11 +1,11 @@
 import { BehaviorSubject, filter, firstValueFrom } from "rxjs";
 import { z } from "zod";
-import { tool, type ExternalTool, type Tool, type ToolResult } from "../../domain/approvals/index.js";
+import { tool, type ReadingTool, type Tool, type ToolResult } from "../../domain/approvals/index.js";
 import { RiskClass } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 
 const args = z.strictObject({ city: z.string().min(1).max(100).describe("Which city.") });
 
-type Execute = ExternalTool<z.infer<typeof args>>["execute"];
+type Execute = ReadingTool<z.infer<typeof args>>["execute"];
 
 export const weatherOrigin = "https://weather.example/today";
 
@@ -21,6 +21,7 @@ export class Weather {
     args,
     risk: RiskClass.READ,
     identity: "none",
+    kind: "reading",
     destination: "external",
     isResultUntrusted: true,
     execute: (wanted, call) => {

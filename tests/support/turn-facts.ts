@@ -3,15 +3,20 @@ import { TriggerType } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 
 const asked = (turnId: string) => ({ turnId, userMessageId: `ask ${turnId}`, triggerType: TriggerType.CHAT_MESSAGE });
 
-export const turnPaused: NewFact = { case: "turnPaused", value: { pendingActionCount: 1 } };
-export const turnResumed: NewFact = { case: "turnResumed", value: { resumedReason: "approved" } };
-
 export function turnQueued(turnId: string): NewFact {
   return { case: "turnQueued", value: asked(turnId) };
 }
 
 export function turnStarted(turnId: string): NewFact {
   return { case: "turnStarted", value: asked(turnId) };
+}
+
+export function turnPaused(turnId: string): NewFact {
+  return { case: "turnPaused", value: { turnId, pendingActionCount: 1 } };
+}
+
+export function turnResumed(turnId: string): NewFact {
+  return { case: "turnResumed", value: { turnId, resumedReason: "actions_settled" } };
 }
 
 export function turnCompleted(assistantMessageId: string): NewFact {

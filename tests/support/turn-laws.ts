@@ -70,22 +70,32 @@ function expectTextsToBeTheirDeltas(events: readonly ThreadEvent[]): void {
   }
 }
 
-/** Each call that is wanted is judged, once; and only what is allowed is begun, and then ends, once. */
+/**
+ * Each call that is wanted is judged, once; only what is allowed is begun, and then ends, once; and of what needs approval
+ * the model is told what became of it, once, and it is never begun here.
+ */
 function expectNoToolWithoutPolicy(events: readonly ThreadEvent[]): void {
   const planned = valuesOf(events, "toolCallPlanned").map(({ toolCallId }) => toolCallId);
   const decisions = valuesOf(events, "policyDecisionMade");
   const started = valuesOf(events, "toolExecutionStarted").map(({ toolCallId }) => toolCallId);
-  const finished = valuesOf(events, "toolExecutionFinished").map(({ toolCallId }) => toolCallId);
+  const finished = valuesOf(events, "toolExecutionFinished");
+  const used = finished.filter(({ executionId }) => executionId !== "").map(({ toolCallId }) => toolCallId);
+  const settled = finished.filter(({ executionId }) => executionId === "").map(({ toolCallId }) => toolCallId);
   const allowed = decisions.filter(({ decision }) => decision === PolicyDecision.ALLOW_INTERNAL);
+  const proposed = decisions.filter(({ decision }) => decision === PolicyDecision.REQUIRE_APPROVAL);
   expect(decisions.map(({ toolCallId }) => toolCallId)).toEqual(planned);
   expect(new Set(planned).size).toBe(planned.length);
   expect(allowed.map(({ toolCallId }) => toolCallId)).toEqual(expect.arrayContaining(started));
-  expect(finished).toEqual(started);
+  expect(used).toEqual(started);
+  expect(proposed.map(({ toolCallId }) => toolCallId)).toEqual(expect.arrayContaining(settled));
+  expect(new Set(settled).size).toBe(settled.length);
+  const actions = valuesOf(events, "proposedActionCreated").map(({ actionId }) => actionId);
+  expect(actions).toEqual(proposed.map(({ actionId }) => actionId));
 }
 
-/** Summaries are written between turns. */
+/** Summaries are written between turns, and what the owner decides about an action is between them, too. */
 function isOfNoTurn({ stream }: ThreadEvent): boolean {
-  return stream.startsWith("thread-") || stream.startsWith("summaries-");
+  return ["thread-", "summaries-", "action-", "notification-"].some((kind) => stream.startsWith(kind));
 }
 
 function kindOf({ payload }: ThreadEvent): string {

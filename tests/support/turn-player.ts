@@ -30,6 +30,7 @@ const note = { title: "Tea", text: "Buy some." };
 const goodCall = fc.constantFrom(
   ["notes_write", note] as const,
   ["look_up", { what: "tea" }] as const,
+  ["mail_send", { to: "a@b.example", identity: "user" }] as const,
   ["mail_send", { to: "a@b.example" }] as const,
   ["no_such_tool", { deep: { er: [1, "2", null] } }] as const,
 );
@@ -99,11 +100,12 @@ interface Played {
   readonly factsBeforeInterrupt: number | null;
 }
 
-/** How often a tool of one turn may bring the server down here; the domain does not count that. */
-const toolLossesMax = 5;
 const movesMax = 10_000;
 
-/** Lives through a turn, as `recordOutcome` does: what came of the last move, and then the next one. */
+/**
+ * Lives through a turn, as `recordOutcome` does: what came of the last move, and then the next one. What it has proposed is
+ * settled sooner or later; that it goes on then is said in the stream of its thread.
+ */
 export function play({ maxToolSteps, hasFallback, luck }: Game): Played {
   const request = requestOf("turn-1", { maxToolSteps, maxToolTokens: 500 });
   const rules = hasFallback ? withFallback : withoutFallback;
@@ -113,28 +115,30 @@ export function play({ maxToolSteps, hasFallback, luck }: Game): Played {
   let replayed = initialTurn;
   let queue = { ...initialTurnQueue, active: request };
   let at = noon;
-  let outcome: Outcome = { kind: "ready" };
-  let toolLosses = 0;
+  let outcome: Outcome = { kind: "lost" }; // Whoever was at it before.
   let factsBeforeInterrupt: number | null = null;
   while (moves.length < movesMax) {
     const { heard, told, millis, isInterrupted } = luck[moves.length % luck.length]!;
     const concluded = conclude(request, live, outcome, rules, at);
     const after = concluded.reduce(evolveTurn, live);
     const end = concluded.find(isEnd);
-    const move: Move = end === undefined ? nextMove(request, after, queue, at) : { kind: "end", fact: end };
-    const recorded = [...concluded.filter((fact) => !isEnd(fact)), ...meant(move, after, at, outcome.kind === "lost")];
+    const movesAt = outcome.kind === "ready" ? Infinity : at;
+    const move: Move = end === undefined ? nextMove(request, after, queue, movesAt) : { kind: "end", fact: end };
+    const recorded = [...concluded.filter((fact) => !isEnd(fact)), ...meant(move, after, at)];
+    if (move.kind === "pause") recorded.push(...after.steps.at(-1)!.calls.flatMap((call) => settled(call, told)));
     facts.push(...recorded);
     moves.push(move);
     live = recorded.reduce(evolveTurn, live);
     replayed = recorded.map(asRead).reduce(evolveTurn, replayed);
     if (move.kind === "end") return { facts, moves, live, replayed, factsBeforeInterrupt };
 
-    at = Math.max(at + millis, move.kind === "wait" ? move.until : 0);
-    if (isInterrupted) factsBeforeInterrupt ??= facts.length;
+    at += millis;
+    // Whoever comes while it is paused need not wait for it.
+    if (isInterrupted && move.kind !== "pause") factsBeforeInterrupt ??= facts.length;
     queue = { ...queue, isInterrupted: factsBeforeInterrupt !== null };
     if (move.kind === "ask") outcome = queue.isInterrupted ? trouble("interrupted") : heard;
     else if (move.kind === "wait") outcome = { kind: "ready" };
-    else if (told === "lost" && toolLosses++ < toolLossesMax) outcome = { kind: "lost" };
+    else if (move.kind === "pause" || told === "lost") outcome = { kind: "lost" };
     else
       outcome = toldBy(
         live.steps.at(-1)!.calls.find(({ toolCallId }) => toolCallId === move.call.toolCallId)!,
@@ -149,12 +153,14 @@ function isEnd(fact: NewFact): boolean {
 }
 
 /** The intent of a move, as facts. */
-function meant(move: Move, turn: Turn, at: Instant, isFresh: boolean): readonly NewFact[] {
+function meant(move: Move, turn: Turn, at: Instant): readonly NewFact[] {
   switch (move.kind) {
     case "end":
       return [move.fact];
     case "wait":
       return [];
+    case "pause":
+      return [{ case: "turnPaused", value: { turnId: "turn-1", pendingActionCount: move.actionIds.length } }];
     case "use": {
       const { toolCallId, executionId } = move.call;
       if (executionId !== null) return [];
@@ -162,12 +168,20 @@ function meant(move: Move, turn: Turn, at: Instant, isFresh: boolean): readonly 
     }
     case "ask": {
       const { step, attempt, choice } = move;
-      const stepEndsAt = attempt === 1 || isFresh ? at + minute : (turn.stepEndsAt ?? 0);
+      const stepEndsAt = attempt === 1 ? at + minute : (turn.stepEndsAt ?? 0);
       const value = { step, attempt, fallbackModelUsed: choice === "fallback", stepEndsAt: toTimestamp(stepEndsAt) };
       const callId = `call ${turn.modelCalls + 1}`;
       return [{ case: "modelCallStarted", value: { callId, ...value, reservedTokens: 9_000n } }];
     }
   }
+}
+
+/** What became of an action that was proposed. */
+function settled({ toolCallId, actionId, result }: ToolCall, told: Luck["told"]): readonly NewFact[] {
+  if (actionId === null || result !== null) return [];
+  const failed = told === "lost" || told.isFailure;
+  const value = { toolCallId, result: failed ? "The owner rejected it." : "It was done.", failed };
+  return [{ case: "toolExecutionFinished", value }];
 }
 
 function toldBy(call: ToolCall, told: Luck["told"]): Outcome {

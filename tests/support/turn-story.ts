@@ -1,11 +1,13 @@
 import { z } from "zod";
-import { tool, Toolbox } from "../../domain/approvals/index.js";
+import { propose, tool, Toolbox, type ActingTool } from "../../domain/approvals/index.js";
 import { notesWrite } from "../../domain/memory/index.js";
+import { approvalNeeded } from "../../domain/notifications/index.js";
 import { minute, toTimestamp, type Instant, type NewFact } from "../../domain/shared/index.js";
 import {
   effectiveBudget,
   evolveTurn,
   initialTurn,
+  turnFailures,
   type Answered,
   type Trouble,
   type TurnBudget,
@@ -28,6 +30,7 @@ const lookUp = tool({
   args: z.strictObject({ what: z.string().min(1) }),
   risk: RiskClass.READ,
   identity: "none",
+  kind: "reading",
   destination: "external",
   isResultUntrusted: true,
   execute: async ({ what }) => ({ text: what, isFailure: false, origin: "" }),
@@ -40,16 +43,28 @@ const mailSend = tool({
   args: z.strictObject({ to: z.string() }),
   risk: RiskClass.EXFILTRATION,
   identity: "user_or_bot",
+  kind: "acting",
   destination: "external",
   isResultUntrusted: false,
-  execute: async () => ({ text: "sent", isFailure: false, origin: "" }),
+  undoSeconds: 0,
+  describe: ({ to }) => ({ summary: `Mail to ${to}`, target: to, recipients: [to], urls: [], body: "" }),
+  execute: async () => ({ outcome: "unknown", reason: "" }),
+  reconcile: async () => ({ outcome: "unknown", reason: "" }),
 });
 
 const toolbox = new Toolbox([notesWrite, lookUp, mailSend]);
 const derive = (...parts: readonly string[]) => parts.join("/");
 
-export const withFallback = { toolbox, derive, hasFallback: true };
-export const withoutFallback = { toolbox, derive, hasFallback: false };
+const circumstances = {
+  hash: () => new Uint8Array([1]),
+  policyVersion: "test",
+  expiresAt: 0,
+  untrusted: [],
+  ownerWords: "",
+};
+
+export const withFallback = { toolbox, derive, circumstances, hasFallback: true };
+export const withoutFallback = { toolbox, derive, circumstances, hasFallback: false };
 
 export function requestOf(turnId: string, budget: Partial<TurnBudget> = {}): TurnRequest {
   return {
@@ -85,9 +100,11 @@ export function answer(text: string, ...calls: readonly (readonly [tool: string,
   };
 }
 
-export function finished(time: number): NewFact {
+/** It has answered, and why that could not be used, if it could not. */
+export function finished(time: number, unusableReason = ""): NewFact {
   const counted = { inputTokens: 70n, outputTokens: 7n, cachedInputTokens: 5n, estimated: false };
-  return { case: "modelCallFinished", value: { callId: `call ${time}`, ...from, finishReason: "stop", ...counted } };
+  const value = { callId: `call ${time}`, ...from, finishReason: "stop", ...counted, unusableReason };
+  return { case: "modelCallFinished", value };
 }
 
 /** The model has not answered. */
@@ -112,6 +129,18 @@ export function retried(
   const wait = until === null ? {} : { notBefore: toTimestamp(until) };
   const value = { callId: `call ${time}`, attempt: time, reason, fallbackModelUsed: choice === "fallback", ...wait };
   return { case: "modelCallRetried", value };
+}
+
+/** The turn is over, with the words that belong to the code. */
+export function over(code: keyof typeof turnFailures, retryable: boolean, retryAt: Instant | null = null): NewFact {
+  const at = retryAt === null ? {} : { retryAt: toTimestamp(retryAt) };
+  return { case: "turnFailed", value: { code, message: turnFailures[code], retryable, ...at } };
+}
+
+/** The server is back, and the step has all its time again. */
+export function resumed(stepsRemaining: number, at: Instant = noon): NewFact {
+  const value = { turnId: "turn-1", resumedReason: "server_restarted", stepsRemaining };
+  return { case: "turnResumed", value: { ...value, stepEndsAt: toTimestamp(at + minute) } };
 }
 
 export function committed(step: number, fullText: string, segmentId: string): NewFact {
@@ -141,15 +170,46 @@ export function planned(step: number, index: number, toolName: string, args: Arg
   ];
 }
 
+/** The n-th call of a step is one of mail_send: it is proposed, and the owner is told. */
+export function proposed(
+  step: number,
+  index: number,
+  to: string,
+  { identity = Identity.USER, justification = "" } = {},
+): readonly NewFact[] {
+  const toolCallId = `tool-call/turn-1/${step}/${index}`;
+  const actionId = `action/${toolCallId}`;
+  const { riskClass, ...decided } = needsApproval;
+  const wish = {
+    ...{ actionId, toolCallId, identity, justification, source: "chat", sourceId: "turn-1", supersedes: null },
+    idempotencyKey: `turn-1/${step}/${index}`,
+    tool: mailSend as ActingTool<unknown>,
+    args: { to },
+  };
+  return [
+    {
+      case: "toolCallPlanned",
+      value: { toolCallId, toolName: "mail_send", args: { to }, riskClass, identity, step, justification },
+    },
+    { case: "policyDecisionMade", value: { toolCallId, actionId, ...decided } },
+    propose(wish, circumstances),
+    approvalNeeded(derive, actionId),
+  ];
+}
+
 const unknown = ruling(RiskClass.RISK_CLASS_UNSPECIFIED, "tool.known", PolicyDecision.BLOCKED, "unknown_tool");
 const rulings = new Map([
   ["notes_write", ruling(RiskClass.WRITE, "internal.autonomous", PolicyDecision.ALLOW_INTERNAL, "internal")],
   ["look_up", ruling(RiskClass.READ, "read.autonomous", PolicyDecision.ALLOW_INTERNAL, "read")],
-  [
-    "mail_send",
-    ruling(RiskClass.EXFILTRATION, "external.approved", PolicyDecision.REQUIRE_APPROVAL, "requires_approval"),
-  ],
+  // Nobody is named in whose name.
+  ["mail_send", ruling(RiskClass.EXFILTRATION, "identity.explicit", PolicyDecision.BLOCKED, "identity_required")],
 ]);
+const needsApproval = ruling(
+  RiskClass.EXFILTRATION,
+  "external.approved",
+  PolicyDecision.REQUIRE_APPROVAL,
+  "requires_approval",
+);
 
 function ruling(riskClass: RiskClass, policyId: string, decision: PolicyDecision, reason: string) {
   return { riskClass, policyId, decision, reason };

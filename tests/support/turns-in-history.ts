@@ -16,14 +16,15 @@ export const turnFactKinds = [
 ] as const;
 export type TurnFactKind = (typeof turnFactKinds)[number];
 
-/** The turns of one thread: one at a time, the others in the order they were asked for. */
+/** The turns of one thread: one at a time, the others in the order they were asked for; some wait for the owner. */
 export interface Turns {
-  readonly active: "none" | "running" | "paused";
+  readonly active: string | null;
   readonly waiting: readonly string[];
+  readonly paused: readonly string[];
   readonly openCalls: readonly string[];
 }
 
-export const noTurns: Turns = { active: "none", waiting: [], openCalls: [] };
+export const noTurns: Turns = { active: null, waiting: [], paused: [], openCalls: [] };
 
 interface Happened {
   readonly turns: Turns;
@@ -32,27 +33,30 @@ interface Happened {
 
 /** What is recorded of a thread's turns when this happens: nothing, where it cannot. */
 export function turnFacts(turns: Turns, kind: TurnFactKind, name: string): Happened {
-  const { active, waiting, openCalls } = turns;
+  const { active, waiting, paused, openCalls } = turns;
   const [call, ...otherCalls] = openCalls;
+  const [asleep, ...otherAsleep] = paused;
   const happened = (fact: NewFact, changes: Partial<Turns> = {}): Happened => ({
     turns: { ...turns, ...changes },
     facts: [fact],
   });
   switch (kind) {
     case "asked":
-      if (active === "none") return happened(facts.turnStarted(name), { active: "running" });
+      if (active === null) return happened(facts.turnStarted(name), { active: name });
       return happened(facts.turnQueued(name), { waiting: [...waiting, name] });
     case "paused":
-      if (active === "running") return happened(facts.turnPaused, { active: "paused" });
+      if (active !== null) return left({ ...turns, paused: [...paused, active] }, facts.turnPaused(active));
       break;
     case "resumed":
-      if (active === "paused") return happened(facts.turnResumed, { active: "running" });
+      // While another runs, only a server that was restarted says so, of that one.
+      if (active !== null) return happened(facts.turnResumed(active));
+      if (asleep !== undefined) return happened(facts.turnResumed(asleep), { active: asleep, paused: otherAsleep });
       break;
     case "completed":
-      if (active === "running") return ended(turns, facts.turnCompleted(`answer ${name}`));
+      if (active !== null) return left(turns, facts.turnCompleted(`answer ${name}`));
       break;
     case "failed":
-      if (active !== "none") return ended(turns, facts.turnFailed(name));
+      if (active !== null) return left(turns, facts.turnFailed(name));
       break;
     case "called":
       return happened(facts.callStarted(name), { openCalls: [...openCalls, name] });
@@ -73,8 +77,8 @@ export function turnFacts(turns: Turns, kind: TurnFactKind, name: string): Happe
 }
 
 /** The next one begins at once. */
-function ended(turns: Turns, end: NewFact): Happened {
+function left(turns: Turns, end: NewFact): Happened {
   const [next, ...waiting] = turns.waiting;
-  if (next === undefined) return { turns: { ...turns, active: "none" }, facts: [end] };
-  return { turns: { ...turns, active: "running", waiting }, facts: [end, facts.turnStarted(next)] };
+  if (next === undefined) return { turns: { ...turns, active: null }, facts: [end] };
+  return { turns: { ...turns, active: next, waiting }, facts: [end, facts.turnStarted(next)] };
 }

@@ -11,6 +11,7 @@ import {
   finished,
   noon,
   planned,
+  proposed,
   repairAttempted,
   turn,
   used,
@@ -180,14 +181,25 @@ describe("of a call, a model is told", () => {
     expect(told([...wanted("look_up"), both])).toBe(`It failed.\n${quoted("Buy now!", label)}`);
   });
 
-  test("that policy does not allow it, or the owner has to", () => {
+  test("that policy does not allow it", () => {
     expect(told(wanted("no_such_tool"))).toBe("Blocked by policy: unknown_tool. Nothing was done.");
-    expect(told(wanted("mail_send"))).toBe("It needs the owner's approval. Nothing was done.");
+    expect(told(wanted("mail_send"))).toBe("Blocked by policy: identity_required. Nothing was done.");
   });
 
   test("that policy does not allow it, whatever else is said to have come of it", () => {
-    expect(told([...wanted("no_such_tool"), used(1, 1, "It is done.")])).toContain("Blocked by policy");
-    expect(told([...wanted("mail_send"), used(1, 1, "It is done.")])).toContain("approval");
+    for (const tool of ["no_such_tool", "mail_send"]) {
+      expect(told([...wanted(tool), used(1, 1, "It is done.")])).toContain("Blocked by policy");
+    }
+  });
+
+  test("what became of it, once the owner has decided, and what came of that", () => {
+    const proposal = [asked(1), finished(1), ...proposed(1, 1, "a@b.example")];
+    expect(told(proposal)).toBe("It was not run.");
+    expect(told([...proposal, used(1, 1, "It was done.")])).toBe("It was done.");
+    const rejected = result("The owner rejected it. Nothing was done.", { failed: true });
+    expect(told([...proposal, rejected])).toBe("It failed.\nThe owner rejected it. Nothing was done.");
+    const sent = "source=mail_send origin=https://example.com/";
+    expect(told([...proposal, result("Thank you!", others)])).toBe(quoted("Thank you!", sent));
   });
 
   test("that it was not run", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { deltaMillisMax } from "../../../commands/threads/turn-output.js";
+import type { NewFact } from "../../../domain/shared/index.js";
 import { messageTextBytesMax } from "../../../domain/threads/index.js";
 import { ReasoningVisibility } from "../../../proto/gen/pincer/protocol/v1/turn_events_pb.js";
 import { textsIn, thoughtsIn, WrittenOutput } from "./written-output.js";
@@ -125,6 +126,36 @@ describe("what a model thinks", () => {
   });
 });
 
+describe("what a model thinks beyond what is shown", () => {
+  const thinkingDelta = (facts: readonly NewFact[]) =>
+    facts.flatMap((fact) => (fact.case === "assistantThinkingDelta" ? [fact.value.redacted] : []));
+
+  test("is cut exactly there, and says that something is missing", () => {
+    const whole = new WrittenOutput(REASONING_RAW).thinks("x".repeat(thinkingCharsMax)).pass(40);
+    expect(thinkingDelta(whole.writes.flat())).toEqual([false]);
+    const cut = new WrittenOutput(REASONING_RAW).thinks("x".repeat(thinkingCharsMax + 1)).pass(40);
+    expect(thinkingDelta(cut.writes.flat())).toEqual([true]);
+    expect(cut.thoughts.join("")).toHaveLength(thinkingCharsMax);
+  });
+
+  test("is cut between characters", () => {
+    const written = new WrittenOutput(REASONING_RAW).thinks(`${"x".repeat(thinkingCharsMax - 1)}\u{1f980}`).pass(40);
+    expect(written.thoughts.join("").isWellFormed()).toBe(true);
+  });
+});
+
+test("what comes after the end is of no interest any more", () => {
+  const written = new WrittenOutput(REASONING_RAW).says("Good").close();
+  const { tokens } = written.output;
+  written.says(" morning").thinks("Hm.");
+  expect(written.timers.waiting).toBe(0);
+  expect(written.pass(1_000).writes).toEqual([]);
+  expect(written.output.tokens).toBe(tokens);
+  expect(written.output.rest("Good")).toEqual([
+    { case: "assistantTextDelta", value: { segmentId: "call 1", delta: "Good" } },
+  ]);
+});
+
 describe("what may become an object", () => {
   test.each([
     ["{"],
@@ -183,12 +214,19 @@ describe("what may become an object", () => {
   });
 });
 
-test("a text that is too long to become a message is not written without end", () => {
+test("a text that is too long to become a message is not written any further", () => {
   const written = new WrittenOutput();
   for (let chars = 0; chars < 2 * messageTextBytesMax; chars += 1_000) written.says("x".repeat(1_000)).pass(40);
-  expect(written.texts.join("")).toHaveLength(messageTextBytesMax);
+  expect(written.texts.join("")).toHaveLength(Math.floor(messageTextBytesMax / 1_000) * 1_000);
   expect(written.timers.waiting).toBe(0);
+  expect(written.output.tokens).toBeGreaterThanOrEqual((2 * messageTextBytesMax) / 3);
   expect(written.close().output.rest("")).toEqual([]);
+});
+
+test("a text that is just as long as a message may be is written to its end", () => {
+  const written = new WrittenOutput().says("x".repeat(messageTextBytesMax));
+  expect(written.texts.join("")).toHaveLength(messageTextBytesMax);
+  expect(written.says("y").pass(1_000).texts.join("")).toHaveLength(messageTextBytesMax);
 });
 
 test("about how many tokens have come is known at any time", () => {

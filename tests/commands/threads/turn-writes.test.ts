@@ -4,14 +4,24 @@ import type { NewFact } from "../../../domain/shared/index.js";
 import { ContentTrust, EventSource } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { ActorKind } from "../../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import { delta, titled } from "../../support/facts.js";
-import { artifactCreated, noteWritten, turnCompleted, turnFailed, turnStarted } from "../../support/turn-facts.js";
+import {
+  artifactCreated,
+  noteWritten,
+  turnCompleted,
+  turnFailed,
+  turnPaused,
+  turnResumed,
+  turnStarted,
+} from "../../support/turn-facts.js";
 import {
   asked,
   committed,
   failed,
   finished,
   planned,
+  proposed,
   repairAttempted,
+  resumed,
   retried,
   used,
   using,
@@ -22,6 +32,7 @@ const by = { model: "some model", causationId: "call 1" };
 
 const write = (fact: NewFact) => turnWrites(place, [fact], by)[0]!;
 const [callPlanned, policyDecided] = planned(1, 1, "look_up") as [NewFact, NewFact];
+const [, , actionProposed, ownerTold] = proposed(1, 1, "a@b.example") as [NewFact, NewFact, NewFact, NewFact];
 const thinking: NewFact = { case: "assistantThinkingDelta", value: { segmentId: "call 1", delta: "Hm." } };
 const budgetApplied: NewFact = { case: "turnBudgetApplied", value: {} };
 const readByOthers: NewFact = { case: "toolExecutionFinished", value: { untrusted: true } };
@@ -32,6 +43,11 @@ describe("a fact of a turn", () => {
     ["the turn's budget", budgetApplied, "turns-thread-1"],
     ["its end", turnCompleted("message"), "turns-thread-1"],
     ["its failure", turnFailed("TURN_LOST"), "turns-thread-1"],
+    ["its pause", turnPaused("turn-1"), "turns-thread-1"],
+    ["its going on, once everything is settled", turnResumed("turn-1"), "turns-thread-1"],
+    ["its going on after a restart, of which the others know nothing", resumed(3), "turn-turn-1"],
+    ["an action", actionProposed, "action-action/tool-call/turn-1/1/1"],
+    ["the news of it", ownerTold, "notification-notification/approval_needed//action/action/tool-call/turn-1/1/1"],
     ["the thread's title", titled("Tea"), "thread-thread-1"],
     ["a piece of text", delta("Good"), "turn-output-turn-1"],
     ["a thought", thinking, "turn-output-turn-1"],
@@ -78,6 +94,9 @@ describe("a fact of a turn", () => {
 
   test.each<[string, NewFact, EventSource, ContentTrust]>([
     ["a judgement", policyDecided, EventSource.POLICY_ENGINE, ContentTrust.TRUSTED_VALIDATED],
+    ["an action", actionProposed, EventSource.POLICY_ENGINE, ContentTrust.TRUSTED_VALIDATED],
+    ["the news of it", ownerTold, EventSource.SYSTEM, ContentTrust.TRUSTED_SYSTEM],
+    ["a pause", turnPaused("turn-1"), EventSource.SYSTEM, ContentTrust.TRUSTED_SYSTEM],
     ["the use of a tool", using(1, 1), EventSource.TOOL_EXECUTOR, ContentTrust.TRUSTED_VALIDATED],
     ["a result of our own", used(1, 1), EventSource.TOOL_EXECUTOR, ContentTrust.TRUSTED_VALIDATED],
     ["a question", asked(1), EventSource.SYSTEM, ContentTrust.TRUSTED_SYSTEM],

@@ -12,6 +12,7 @@ function named(name: string): Tool {
     args: z.strictObject({ what: z.string().max(9).describe("What of it."), often: z.number().int().optional() }),
     risk: RiskClass.READ,
     identity: "none",
+    kind: "internal",
     destination: "internal",
     record: () => ({ facts: [], text: "" }),
   });
@@ -50,6 +51,13 @@ describe("a model is told of a tool's arguments", () => {
       properties: { what: { type: "string", maxLength: 9, description: "What of it." }, often: { type: "integer" } },
       required: ["what"],
       additionalProperties: false,
+    });
+  });
+
+  test("that what has a default need not be given", () => {
+    expect(parametersOf(artifactPut)).toMatchObject({
+      required: ["title", "content"],
+      properties: { media_type: { default: "text/markdown" } },
     });
   });
 

@@ -22,6 +22,15 @@ test("what a call has cost comes back from the log as it was counted", () => {
   );
 });
 
+test("why an answer could not be used is said with the call, and nothing if it could", () => {
+  const call = { provider: "p", model: "m", finishReason: "stop", isEstimated: false };
+  const counted = { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0 };
+  expect(asRead(callFinished("call 1", { ...call, ...counted })).value).toMatchObject({ unusableReason: "" });
+  expect(asRead(callFinished("call 1", { ...call, ...counted }, "It is empty.")).value).toMatchObject({
+    unusableReason: "It is empty.",
+  });
+});
+
 test("why a call has no answer comes back from the log, whatever a provider said", () => {
   const words = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) });
   fc.assert(

@@ -40,6 +40,9 @@ describe("what of a text is within so many tokens", () => {
     ["🦀", 1, ""],
     ["abc", 0, ""],
     ["", 0, ""],
+    ["\uFEFFabc", 2, "\uFEFFabc"],
+    ["\uFEFFabcd", 2, "\uFEFFabc"], // It is a character like any other.
+    ["\uFEFF\uFEFFabc", 1, "\uFEFF"],
   ])("of %j, with %s: %j", (text, tokensMax, kept) => {
     expect(withinTokens(text, tokensMax)).toBe(kept);
   });

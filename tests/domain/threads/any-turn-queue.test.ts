@@ -11,10 +11,12 @@ import {
 } from "../../../domain/threads/index.js";
 import { QueueMode } from "../../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import { asRead } from "../../support/facts.js";
-import { turnCompleted, turnFailed } from "../../support/turn-facts.js";
+import { turnCompleted, turnFailed, turnPaused, turnResumed } from "../../support/turn-facts.js";
 import { requestOf } from "../../support/turn-story.js";
 
-type Step = { readonly what: "asked"; readonly mode: QueueMode } | { readonly what: "completed" | "failed" };
+type Step =
+  | { readonly what: "asked"; readonly mode: QueueMode }
+  | { readonly what: "completed" | "failed" | "paused" | "resumed" };
 
 const mode = fc.constantFrom(
   QueueMode.QUEUE_AFTER_TURN,
@@ -25,7 +27,7 @@ const mode = fc.constantFrom(
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     { weight: 3, arbitrary: fc.record({ what: fc.constant("asked"), mode }) },
-    { weight: 1, arbitrary: fc.record({ what: fc.constantFrom("completed", "failed") }) },
+    { weight: 1, arbitrary: fc.record({ what: fc.constantFrom("completed", "failed", "paused", "resumed") }) },
   ),
   { maxLength: 60 },
 );
@@ -56,8 +58,23 @@ function recordedBy(queue: TurnQueue, step: Step, turnId: string): readonly NewF
     const decision = startTurn(thread, queue, requestOf(turnId), step.mode, { allowsRawReasoning: false });
     return decision.outcome === "accepted" ? decision.facts : [];
   }
-  if (queue.active === null) return [];
-  return endTurn(queue, step.what === "completed" ? turnCompleted("answer") : turnFailed("MODEL_TIMEOUT"));
+  const { active, paused } = queue;
+  if (step.what === "resumed") return active === null ? paused.slice(0, 1).map((one) => turnResumed(one.turnId)) : [];
+  if (active === null) return [];
+  switch (step.what) {
+    case "completed":
+      return endTurn(queue, turnCompleted("answer"));
+    case "failed":
+      return endTurn(queue, turnFailed("MODEL_TIMEOUT"));
+    case "paused":
+      return endTurn(queue, turnPaused(active.turnId));
+  }
+}
+
+/** Who began, or went on, last. */
+function lastAwake(facts: readonly NewFact[]): string | undefined {
+  const last = facts.findLast((fact) => fact.case === "turnStarted" || fact.case === "turnResumed");
+  return last?.value.turnId;
 }
 
 const isEnd = (fact: NewFact) => fact.case === "turnCompleted" || fact.case === "turnFailed";
@@ -67,9 +84,12 @@ test("whoever asks and whatever ends, one turn is active at most, and none is lo
     fc.property(steps, (all) => {
       live(all, ({ queue, facts, accepted }) => {
         const begun = facts.flatMap((fact) => (fact.case === "turnStarted" ? [fact.value.turnId] : []));
-        const active = begun.length - facts.filter(isEnd).length;
+        const count = (type: NewFact["case"]) => facts.filter((fact) => fact.case === type).length;
+        const asleep = count("turnPaused") - count("turnResumed");
+        const active = begun.length - facts.filter(isEnd).length - asleep;
         expect([0, 1]).toContain(active);
-        expect(queue.active?.turnId).toBe(active === 1 ? begun.at(-1) : undefined);
+        expect(queue.active?.turnId).toBe(active === 1 ? lastAwake(facts) : undefined);
+        expect(queue.paused).toHaveLength(asleep);
         expect([...begun, ...queue.waiting.map(({ turnId }) => turnId)]).toEqual(accepted);
         expect(queue.waiting.length).toBeLessThanOrEqual(turnsWaitingMax);
         if (active === 0) expect(queue.waiting).toEqual([]);
@@ -85,7 +105,10 @@ test("each turn is told to end once at most, while it is active", () => {
       const told = new Set<string | undefined>();
       let active: string | undefined;
       for (const fact of facts) {
-        if (fact.case === "turnStarted") active = fact.value.turnId;
+        if (fact.case === "turnStarted" || fact.case === "turnResumed") {
+          active = fact.value.turnId;
+          told.delete(active); // Once it has paused, nobody remembers.
+        }
         if (fact.case !== "turnInterruptRequested") continue;
         expect(fact.value.turnId).toBe(active);
         expect(told).not.toContain(active);
@@ -95,12 +118,16 @@ test("each turn is told to end once at most, while it is active", () => {
   );
 });
 
+const kept: readonly NewFact["case"][] = ["turnPaused", "turnResumed"];
+
 test("whatever was erased of it, a history is read, says whether a turn is active, and knows nobody who does not wait", () => {
   fc.assert(
     fc.property(steps, fc.infiniteStream(fc.boolean()), (all, isErased) => {
       const { queue, facts } = live(all);
       const left = facts.map((fact) =>
-        isErased.next().value === true ? ({ case: fact.case, value: null } as Fact) : asRead(fact),
+        isErased.next().value === true && !kept.includes(fact.case)
+          ? ({ case: fact.case, value: null } as Fact)
+          : asRead(fact),
       );
       const read = left.reduce(evolveTurnQueue, initialTurnQueue);
       expect(read.active === null).toBe(queue.active === null);

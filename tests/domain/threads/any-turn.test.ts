@@ -2,14 +2,18 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { evolveTurn, initialTurn, initialTurnQueue, nextMove, turnFailures } from "../../../domain/threads/index.js";
 import type { EventType, Fact, NewFact, PayloadOf } from "../../../domain/shared/index.js";
+import { proposalsPerTurnMax } from "../../../domain/approvals/index.js";
 import { PolicyDecision } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { asRead } from "../../support/facts.js";
 import { anyGame, play, type Game } from "../../support/turn-player.js";
 import { noon, requestOf } from "../../support/turn-story.js";
 
-/** Three failures of each model, each twice if an answer makes no sense, and eleven losses. */
-const asksPerStepMax = 3 * 3 + 11;
+const lossesPerStepMax = 11;
+/** Three failures of each model, each twice if an answer makes no sense, and all that was lost. */
+const asksPerStepMax = 3 * 3 + lossesPerStepMax;
 const toolsPerStepMax = 4;
+/** Each failure may be waited for, and what was proposed, once. */
+const movesPerStepMax = asksPerStepMax + 3 * 3 + toolsPerStepMax + 1;
 
 function all<T extends EventType>(facts: readonly NewFact[], type: T): PayloadOf<T>[] {
   return facts.filter((fact) => fact.case === type).map((fact) => asRead(fact).value as PayloadOf<T>);
@@ -29,9 +33,11 @@ describe("whatever comes of its questions and tools, a turn", () => {
     expectInEveryGame(({ facts, moves }, { maxToolSteps }) => {
       const ends = [...all(facts, "turnCompleted"), ...all(facts, "turnFailed")];
       expect(ends).toEqual([asRead(facts.at(-1)!).value]);
-      for (const { code } of all(facts, "turnFailed")) expect(turnFailures).toContain(code);
-      // Each question may be waited for, and each tool may have to be used again.
-      expect(moves.length).toBeLessThanOrEqual(maxToolSteps * (2 * asksPerStepMax + toolsPerStepMax) + 5 + 1);
+      for (const { code, message } of all(facts, "turnFailed")) {
+        expect(turnFailures).toHaveProperty(code, message);
+      }
+      // A tool of the last step may have to be used again.
+      expect(moves.length).toBeLessThanOrEqual(maxToolSteps * movesPerStepMax + lossesPerStepMax + 1);
     });
   });
 
@@ -81,6 +87,7 @@ describe("whatever comes of its questions and tools, a turn", () => {
       const begun = new Set<string | undefined>();
       const done = new Set<string | undefined>();
       const planned = new Set<string | undefined>();
+      const proposed = new Set<string | undefined>();
       for (const fact of facts) {
         if (fact.case === "toolCallPlanned") {
           expect(planned).not.toContain(fact.value.toolCallId);
@@ -90,17 +97,43 @@ describe("whatever comes of its questions and tools, a turn", () => {
           expect(planned).toContain(fact.value.toolCallId);
           allowed.add(fact.value.toolCallId);
         }
+        if (fact.case === "proposedActionCreated") {
+          expect(proposed).not.toContain(fact.value.toolCallId);
+          expect(allowed).not.toContain(fact.value.toolCallId);
+          proposed.add(fact.value.toolCallId);
+        }
         if (fact.case === "toolExecutionStarted") {
+          expect(proposed).not.toContain(fact.value.toolCallId);
           expect(allowed).toContain(fact.value.toolCallId);
           expect(begun).not.toContain(fact.value.toolCallId);
           begun.add(fact.value.toolCallId);
         }
         if (fact.case === "toolExecutionFinished") {
-          expect(begun).toContain(fact.value.toolCallId);
+          expect([...begun, ...proposed]).toContain(fact.value.toolCallId);
           expect(done).not.toContain(fact.value.toolCallId);
           done.add(fact.value.toolCallId);
         }
       }
+    });
+  });
+
+  test("pauses with all that it has proposed and nothing settles, and goes on only once all of it is settled", () => {
+    expectInEveryGame(({ facts }) => {
+      let open = 0;
+      for (const fact of facts) {
+        if (fact.case === "proposedActionCreated") open += 1;
+        if (fact.case === "turnPaused") expect([fact.value.pendingActionCount, open > 0]).toEqual([open, true]);
+        if (fact.case === "toolExecutionFinished" && fact.value.executionId === undefined) open -= 1;
+        if (fact.case === "modelCallStarted" || fact.case === "turnCompleted") expect(open).toBe(0);
+      }
+    });
+  });
+
+  test("proposes so many actions at most, and tells the owner of each", () => {
+    expectInEveryGame(({ facts }) => {
+      const actions = all(facts, "proposedActionCreated").map(({ actionId }) => actionId);
+      expect(actions.length).toBeLessThanOrEqual(proposalsPerTurnMax);
+      expect(all(facts, "notificationQueued").map(({ resourceId }) => resourceId)).toEqual(actions);
     });
   });
 

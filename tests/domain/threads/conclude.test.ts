@@ -25,7 +25,7 @@ import {
 } from "../../support/turn-story.js";
 
 const resultTokensMax = 16_000;
-const leftOut = "The turn's budget for what tools tell is used up; this result is left out.";
+const leftOut = "\n[The rest is left out.]";
 
 const step = [asked(1), finished(1), ...planned(1, 1, "look_up"), ...planned(1, 2, "look_up")];
 const inUse = [...step, using(1, 1)];
@@ -45,7 +45,8 @@ function hear(state: Turn, heard: Outcome, maxToolTokens = 100_000) {
 }
 
 function told(result: string, changes: object = {}): NewFact {
-  const value = { executionId: "run 1/1", toolCallId: "tool-call/turn-1/1/1", durationMs: 12n, result, ...changes };
+  const usual = { executionId: "run 1/1", toolCallId: "tool-call/turn-1/1/1", toolName: "look_up", durationMs: 12n };
+  const value = { ...usual, result, ...changes };
   return { case: "toolExecutionFinished", value };
 }
 
@@ -109,7 +110,7 @@ describe("what a tool tells", () => {
       .thenRecords(told(longest));
     given(turn, ...inUse)
       .when(hear, done(`${longest}d`))
-      .thenRecords(told(longest, { truncated: true }));
+      .thenRecords(told(`${longest}${leftOut}`, { truncated: true }));
   });
 
   test("is cut where the turn's budget for it ends, and then left out", () => {
@@ -121,7 +122,7 @@ describe("what a tool tells", () => {
       .thenRecords(told("x".repeat(30), second));
     given(turn, ...before)
       .when(hear, done("x".repeat(31), call), 500)
-      .thenRecords(told("x".repeat(30), { ...second, truncated: true }));
+      .thenRecords(told(`${"x".repeat(30)}${leftOut}`, { ...second, truncated: true }));
     const spent = [...step, used(1, 1, "abc".repeat(500)), using(1, 2)];
     given(turn, ...spent)
       .when(hear, done("x", call), 500)
@@ -155,8 +156,10 @@ describe("what a tool tells", () => {
           const [fact] = conclude(request, state, done(text), withFallback, noon);
           if (fact?.case !== "toolExecutionFinished") throw new Error("nothing was told");
           const { result = "", truncated } = fact.value;
-          if (result !== leftOut) tokens += estimateTokens(result);
-          expect(truncated).toBe(result !== text.toWellFormed());
+          const told = truncated === true ? result.slice(0, -leftOut.length) : result;
+          expect(result).toBe(truncated === true ? `${told}${leftOut}` : text.toWellFormed());
+          expect(text.toWellFormed().startsWith(told)).toBe(true);
+          tokens += estimateTokens(told);
           state = evolveTurn(state, fact);
         }
         expect(tokens).toBeLessThanOrEqual(500);

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { callsPerStepMax, normalise } from "../../../domain/threads/index.js";
+import { asRead } from "../../support/facts.js";
 
 const said = (text: string) => ({ text, toolCalls: [] });
 const called = (...calls: readonly [id: string, name: string, argumentsJson: string][]) => ({
@@ -61,6 +63,86 @@ describe("what cannot be understood is said to be so:", () => {
     ["more than was asked for", said(specified([{ tool: "t", args: {}, approved: true }])), "approved"],
   ])("%s", (_what, output, why) => {
     expect(normalise(output)).toEqual({ outcome: "invalid", why: expect.stringContaining(why) });
+  });
+});
+
+describe("what cannot be written down and read again as the same is refused:", () => {
+  const acting = (args: string) => `{"assistant_message":"Yes.","proposed_actions":[{"tool":"t","args":${args}}]}`;
+
+  test.each([
+    ["a number beyond all numbers", '{"a":1e999}', "a number that is too large"],
+    ["one below them, deep inside", '{"a":[{"b":[-1e999]}]}', "a number that is too large"],
+    ["half a character", '{"a":"\\ud83e"}', "not well-formed Unicode"],
+    ["half a character in a list", '{"a":["fine","\\udd80"]}', "not well-formed Unicode"],
+    ["half a character as a name", '{"\\ud83e":1}', "a name that cannot be one"],
+    ["a prototype", '{"__proto__":{"approved":true}}', "a name that cannot be one"],
+    ["a prototype inside", '{"a":{"__proto__":1}}', "a name that cannot be one"],
+  ])("%s", (_what, args, why) => {
+    const refused = { outcome: "invalid", why: expect.stringContaining(why) };
+    expect(normalise(called(["1", "t", args]))).toEqual(refused);
+    expect(normalise(said(acting(args)))).toEqual(refused);
+  });
+
+  test("what looks like that, and is not, is fine", () => {
+    const args = '{"a":"\\ud83e\\udd80","b":1e308,"constructor":"x","prototype":[],"c":"__proto__"}';
+    expect(normalise(called(["1", "t", args]))).toMatchObject({ outcome: "valid" });
+  });
+
+  test("half a character in the text, with a reason of its own", () => {
+    const refused = { outcome: "invalid", why: "the text is not well-formed Unicode" };
+    expect(normalise(said("half a crab: \ud83e"))).toEqual(refused);
+    expect(normalise({ ...called(["1", "t", "{}"]), text: "\udd80" })).toEqual(refused);
+  });
+
+  test("everything else comes back from the log as it was said", () => {
+    const args = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ stringUnit: "binary" }));
+    fc.assert(
+      fc.property(args, (wanted) => {
+        const normalised = normalise(called(["1", "t", JSON.stringify(wanted)]));
+        if (normalised.outcome === "invalid") return;
+        const [call] = normalised.calls;
+        const planned = asRead({ case: "toolCallPlanned", value: { args: call!.args as JsonObject } });
+        expect(planned.value).toMatchObject({ args: JSON.parse(JSON.stringify(wanted)) as object });
+      }),
+    );
+  });
+});
+
+test.each(["t", "notes_write", "gmail.send", "a-b", "A1", "__proto__", "9"])("%j is a name", (name) => {
+  expect(normalise(called(["1", name, "{}"]))).toMatchObject({ outcome: "valid", calls: [{ tool: name }] });
+  expect(normalise(said(specified([{ tool: name, args: {} }])))).toMatchObject({ calls: [{ tool: name }] });
+});
+
+test.each(["", " ", "rm -rf /", "notes_write ", "a\nb", "näme", "t\u0000", "a/b", "🦀", "<b>", "t\n"])(
+  "%j is no name: nobody could be called that",
+  (name) => {
+    const why = expect.stringContaining("names no tool") as unknown;
+    expect(normalise(called(["1", name, "{}"]))).toEqual({ outcome: "invalid", why });
+    expect(normalise(said(specified([{ tool: name, args: {} }])))).toMatchObject({ outcome: "invalid" });
+  },
+);
+
+describe("a text that was meant as an object", () => {
+  test.each([
+    '{"assistant_message":"Good',
+    '{"assistant_message": "Good", }',
+    ' \n{ "proposed_actions": [], "assistant_message": Good }',
+    '```json\n{"assistant_message":"Good"}',
+    '```\n{"assistant_message":"Good',
+    '{"assistant_message":"Good"} That is all.',
+  ])("and is none is not shown to anybody: %j", (text) => {
+    const why = "the answer is meant as a JSON object, and is none";
+    expect(normalise(said(text))).toEqual({ outcome: "invalid", why });
+  });
+
+  test.each([
+    'Say {"assistant_message":"Good"}',
+    "{ assistant_message }",
+    "{",
+    '```ts\nconst x = {"assistant_message":1};\n```',
+    'The field "assistant_message" is yours.',
+  ])("is not every text that looks a bit like one: %j", (text) => {
+    expect(normalise(said(text))).toEqual(valid(text));
   });
 });
 

@@ -8,7 +8,9 @@ import {
   failed,
   finished,
   noon,
+  over,
   planned,
+  proposed,
   repairAttempted,
   requestOf,
   retried,
@@ -40,11 +42,7 @@ function callAfter(...facts: readonly NewFact[]): string | null {
 }
 
 const ask = { kind: "ask", step: 1, attempt: 1, choice: "primary", isLastStep: false } as const;
-const failure = (code: string, message: string) => ({
-  kind: "end",
-  fact: { case: "turnFailed", value: { code, message, retryable: false } },
-});
-const interrupted = failure("TURN_INTERRUPTED", "A newer message came first.");
+const interrupted = { kind: "end", fact: over("TURN_INTERRUPTED", false) };
 
 /** A step that used one tool. */
 const stepTaken = (step: number) => [
@@ -86,7 +84,7 @@ describe("a turn", () => {
   });
 
   test.each([["a_tool_that_there_is_not"], ["mail_send"]])(
-    "does not use what policy does not allow, such as %s: the model is told so",
+    "does not use what policy does not allow, such as %s in nobody's name: the model is told so",
     (tool) => {
       const step = [asked(1), finished(1), ...planned(1, 1, tool)];
       expect(moveAfter(step)).toEqual({ ...ask, step: 2 });
@@ -96,6 +94,40 @@ describe("a turn", () => {
 
   test("does not use what policy has not decided about", () => {
     expect(moveAfter([asked(1), finished(1), planned(1, 1, "look_up")[0]!])).toEqual({ ...ask, step: 2 });
+  });
+});
+
+describe("a turn that has proposed something", () => {
+  const pause = (...places: string[]) => ({
+    kind: "pause",
+    actionIds: places.map((place) => `action/tool-call/turn-1/${place}`),
+  });
+  const step = [asked(1), finished(1), ...proposed(1, 1, "a@b.example")];
+  const both = [...step, ...proposed(1, 2, "b@b.example")];
+
+  test("pauses until all of it is settled, and then asks", () => {
+    expect(moveAfter(step)).toEqual(pause("1/1"));
+    expect(moveAfter(both)).toEqual(pause("1/1", "1/2"));
+    expect(moveAfter([...both, used(1, 2)])).toEqual(pause("1/1"));
+    expect(moveAfter([...both, used(1, 2), used(1, 1)])).toEqual({ ...ask, step: 2 });
+  });
+
+  test("uses first what it may use without asking anybody, whatever the order", () => {
+    const mixed = [...step, ...planned(1, 2, "look_up"), ...planned(1, 3, "no_such_tool")];
+    expect(callAfter(...mixed)).toBe("tool-call/turn-1/1/2");
+    expect(moveAfter([...mixed, using(1, 2), used(1, 2)])).toEqual(pause("1/1"));
+  });
+
+  test("pauses in its last step, too, and is over after that", () => {
+    expect(moveAfter(step, { maxToolSteps: 1 })).toEqual(pause("1/1"));
+    expect(moveAfter([...step, used(1, 1)], { maxToolSteps: 1 })).toEqual({
+      kind: "end",
+      fact: over("TURN_STEP_LIMIT", false),
+    });
+  });
+
+  test("does not wait if a newer message came", () => {
+    expect(moveAfter(step, { isInterrupted: true })).toEqual(interrupted);
   });
 });
 
@@ -112,9 +144,10 @@ describe("a turn that has come to its last step", () => {
   test("ends, if the model wants to go on nevertheless; what it may still use, it uses", () => {
     const wanted = [asked(1), finished(1), ...planned(1, 1, "look_up")];
     expect(moveAfter(wanted, { maxToolSteps: 1 })).toMatchObject({ kind: "use" });
-    expect(moveAfter([...wanted, using(1, 1), used(1, 1)], { maxToolSteps: 1 })).toEqual(
-      failure("TURN_STEP_LIMIT", "The turn was not over after 1 steps."),
-    );
+    expect(moveAfter([...wanted, using(1, 1), used(1, 1)], { maxToolSteps: 1 })).toEqual({
+      kind: "end",
+      fact: over("TURN_STEP_LIMIT", false),
+    });
   });
 });
 
@@ -134,7 +167,7 @@ describe("a model that has to be asked again", () => {
   test("is the other one, from then on", () => {
     const switched = [asked(1), failed(1, "rejected"), retried(1, "rejected", "fallback")];
     expect(moveAfter(switched)).toEqual({ ...ask, attempt: 2, choice: "fallback" });
-    const later = [asked(2, "fallback"), finished(2), ...planned(1, 1, "mail_send")];
+    const later = [asked(2, "fallback"), finished(2), ...planned(1, 1, "no_such_tool")];
     expect(moveAfter([...switched, ...later])).toEqual({ ...ask, step: 2, choice: "fallback" });
   });
 
@@ -155,4 +188,12 @@ test.each<[string, readonly NewFact[]]>([
   ["would ask again", stepTaken(1)],
 ])("a turn that is interrupted ends, when it %s", (_what, history) => {
   expect(moveAfter(history, { isInterrupted: true })).toEqual(interrupted);
+});
+
+test("a turn that has its answer is complete, although a newer message came", () => {
+  const said = [asked(1), finished(1), committed(1, "Good morning.", "call 1")];
+  const completed = { case: "turnCompleted", value: { assistantMessageId: "message/turn-1/1" } };
+  expect(moveAfter(said, { isInterrupted: true })).toEqual({ kind: "end", fact: completed });
+  const wantsMore = [...said, ...planned(1, 1, "look_up")];
+  expect(moveAfter(wantsMore, { isInterrupted: true })).toEqual(interrupted);
 });

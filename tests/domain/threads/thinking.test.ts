@@ -40,7 +40,7 @@ describe("of what a model thinks is shown", () => {
   });
 
   test("what has no end when the next paragraph begins", () => {
-    expect(shown("Tea", "\n\n", "Milk")).toEqual(["", "Tea\n", "", "Milk\n"]);
+    expect(shown("Tea", "\n\n", "Milk")).toEqual(["", "", "Tea\n", "Milk\n"]);
     expect(whole("Tea\n \t\n\nMilk")).toBe("Tea\nMilk\n");
   });
 
@@ -95,30 +95,41 @@ describe("whatever a model thinks, and in whatever pieces it comes,", () => {
     );
   });
 
-  test("the gist is the same, where paragraphs are not torn apart between their lines", () => {
-    const word = fc.constantFrom(
-      "tea",
-      "milk",
-      "so.",
-      "why?",
-      "1.5",
-      "\u{1f980}",
-      "a-rather-long-word-of-thirty-chars",
-    );
-    const paragraphs = fc.array(fc.array(word, { minLength: 1, maxLength: 12 }), { maxLength: 4 });
+  const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 30 });
+
+  test("the gist of ordinary paragraphs is the same, however they were cut", () => {
+    const words = ["tea", "milk", "so.", "why?", "1.5", "\u{1f980}", "a-rather-long-word-of-thirty-chars"];
+    const paragraph = fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 12 });
+    const between = fc.constantFrom("\n\n", "\n \t\n", "\n\n\n", "\n");
     fc.assert(
-      fc.property(paragraphs, fc.integer({ min: 1, max: 20 }), (all, size) => {
-        const texts = all.map((words) => words.join(" "));
-        const torn = texts.flatMap((text, index) => [...(index === 0 ? [] : ["\n\n"]), ...inPieces(text, size)]);
-        expect(whole(...torn)).toBe(whole(texts.join("\n\n")));
+      fc.property(fc.array(paragraph, { maxLength: 4 }), between, cuts, (all, gap, sizes) => {
+        const text = all.map((some) => some.join(" ")).join(gap);
+        expect(whole(...cut(text, sizes))).toBe(whole(text));
       }),
+      { numRuns: 500 },
     );
   });
 
-  function inPieces(text: string, size: number): string[] {
-    const characters = Array.from(text);
-    return Array.from({ length: Math.ceil(characters.length / size) }, (_, index) =>
-      characters.slice(index * size, (index + 1) * size).join(""),
+  // A paragraph is called long with its blanks counted, and its beginning is cut without them.
+  test("the gist of anything is the same, however it was cut", () => {
+    fc.assert(
+      fc.property(thought, cuts, (pieces, sizes) => {
+        const text = pieces.join("");
+        expect(whole(...cut(text, sizes))).toBe(whole(text));
+      }),
+      { numRuns: 500 },
     );
+  });
+
+  /** Between characters, as they come from a model; the sizes come again from the first when they are through. */
+  function cut(text: string, sizes: readonly number[]): string[] {
+    const characters = Array.from(text);
+    const pieces: string[] = [];
+    for (let at = 0, n = 0; at < characters.length; n++) {
+      const size = sizes[n % sizes.length]!;
+      pieces.push(characters.slice(at, at + size).join(""));
+      at += size;
+    }
+    return pieces;
   }
 });

@@ -16,6 +16,8 @@ test.each([
   ["x".repeat(100), `${"x".repeat(59)}…`],
   ["x".repeat(60), "x".repeat(60)],
   [`${"\n".repeat(1_000)}Buy milk`, "Buy milk"],
+  [`${" ".repeat(500)}Buy milk`, "Buy milk"],
+  [`${"\u200b\t ".repeat(5_000)}- Buy milk`, "Buy milk"],
 ])("%j is called %j", (text, title) => {
   expect(titleOf(text)).toBe(title);
 });

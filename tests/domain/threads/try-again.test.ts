@@ -1,19 +1,30 @@
 import { describe, expect, test } from "@jest/globals";
-import { accept, second, toTimestamp, type NewFact } from "../../../domain/shared/index.js";
-import { conclude, type Outcome, type Trouble, type Turn, type Unanswered } from "../../../domain/threads/index.js";
+import { accept, second, type NewFact } from "../../../domain/shared/index.js";
+import {
+  conclude,
+  type Outcome,
+  type Trouble,
+  type Turn,
+  type turnFailures,
+  type Unanswered,
+} from "../../../domain/threads/index.js";
 import { given } from "../../support/given.js";
 import {
   asked,
   failed,
   finished,
   noon,
+  over,
   planned,
+  proposed,
   repairAttempted,
   requestOf,
+  resumed,
   retried,
   stepEnd,
   trouble,
   turn,
+  used,
   using,
   withFallback,
   withoutFallback,
@@ -34,22 +45,19 @@ function failedTimes(times: number, choice: "primary" | "fallback" = "primary", 
   ]);
 }
 
-const passing: readonly (readonly [Trouble, string])[] = [
+type Code = keyof typeof turnFailures;
+
+const passing: readonly (readonly [Trouble, Code])[] = [
   ["rate_limited", "MODEL_RATE_LIMITED"],
   ["unavailable", "MODEL_UNAVAILABLE"],
   ["timeout", "MODEL_TIMEOUT"],
   ["cut", "MODEL_UNAVAILABLE"],
   ["malformed", "FAILED_MODEL_OUTPUT"],
 ];
-const lasting: readonly (readonly [Trouble, string])[] = [
+const lasting: readonly (readonly [Trouble, Code])[] = [
   ["payment_required", "MODEL_PAYMENT_REQUIRED"],
   ["rejected", "MODEL_REJECTED"],
 ];
-
-function turnFailed(code: string, what: Trouble, retryable: boolean, retryAt: number | null = null): NewFact {
-  const at = retryAt === null ? {} : { retryAt: toTimestamp(retryAt) };
-  return { case: "turnFailed", value: { code, message: `because it is ${what}`, retryable, ...at } };
-}
 
 const onFallback = [asked(1), failed(1, "rejected"), retried(1, "rejected", "fallback")];
 
@@ -78,10 +86,10 @@ describe.each(passing)("a trouble that may pass (%s)", (what, code) => {
   test("ends the turn at the third time, if there is no other, or that was it", () => {
     given(turn, ...failedTimes(2), asked(3))
       .when(hear, trouble(what), withoutFallback)
-      .thenRecords(failed(3, what), turnFailed(code, what, true));
+      .thenRecords(failed(3, what), over(code, true));
     given(turn, ...onFallback, ...failedTimes(2, "fallback", 2), asked(4, "fallback"))
       .when(hear, trouble(what))
-      .thenRecords(failed(4, what), turnFailed(code, what, true));
+      .thenRecords(failed(4, what), over(code, true));
   });
 
   test("of the other model is waited for as often, and asked about there", () => {
@@ -115,10 +123,10 @@ describe.each(passing)("a trouble that may pass (%s)", (what, code) => {
       .thenRecords(failed(1, what), retried(1, what, "fallback"));
     given(turn, asked(1))
       .when(hear, later, withoutFallback)
-      .thenRecords(failed(1, what), turnFailed(code, what, true, noon + 30 * second + 1));
+      .thenRecords(failed(1, what), over(code, true, noon + 30 * second + 1));
     given(turn, ...onFallback, asked(2, "fallback"))
       .when(hear, later)
-      .thenRecords(failed(2, what), turnFailed(code, what, true, noon + 30 * second + 1));
+      .thenRecords(failed(2, what), over(code, true, noon + 30 * second + 1));
   });
 
   test("is not waited for beyond the end of the step", () => {
@@ -131,7 +139,7 @@ describe.each(passing)("a trouble that may pass (%s)", (what, code) => {
       .thenRecords(failed(1, what), retried(1, what, "fallback"));
     given(turn, asked(1))
       .when(hear, wait, withoutFallback, stepEnd - 20 * second)
-      .thenRecords(failed(1, what), turnFailed(code, what, true, stepEnd));
+      .thenRecords(failed(1, what), over(code, true, stepEnd));
   });
 });
 
@@ -143,12 +151,10 @@ describe.each(lasting)("a trouble that does not pass (%s)", (what, code) => {
   });
 
   test("ends the turn, if there is no other, or that was it", () => {
-    given(turn, asked(1))
-      .when(hear, trouble(what), withoutFallback)
-      .thenRecords(failed(1, what), turnFailed(code, what, false));
+    given(turn, asked(1)).when(hear, trouble(what), withoutFallback).thenRecords(failed(1, what), over(code, false));
     given(turn, ...onFallback, asked(2, "fallback"))
       .when(hear, trouble(what))
-      .thenRecords(failed(2, what), turnFailed(code, what, false));
+      .thenRecords(failed(2, what), over(code, false));
   });
 });
 
@@ -158,16 +164,31 @@ test.each([
 ])("a key that the provider does not know ends the turn: no other model is asked with it, if %s", (_what, rules) => {
   given(turn, asked(1))
     .when(hear, trouble("unauthorized"), rules)
-    .thenRecords(failed(1, "unauthorized"), turnFailed("MODEL_UNAUTHORIZED", "unauthorized", false));
+    .thenRecords(failed(1, "unauthorized"), over("MODEL_UNAUTHORIZED", false));
 });
 
-test.each([...passing, ...lasting])("when the step's time is over, nobody is asked any more: %s", (what) => {
-  const isPassing = passing.some(([one]) => one === what);
-  for (const at of [stepEnd, stepEnd + second]) {
-    given(turn, asked(1))
-      .when(hear, trouble(what), withFallback, at)
-      .thenRecords(failed(1, what), turnFailed("TURN_STEP_TIMEOUT", what, isPassing));
-  }
+describe("when the step's time is over, nobody is asked any more:", () => {
+  test.each(passing)("what may pass (%s) was not over in time", (what) => {
+    for (const at of [stepEnd, stepEnd + second]) {
+      given(turn, asked(1))
+        .when(hear, trouble(what), withFallback, at)
+        .thenRecords(failed(1, what), over("TURN_STEP_TIMEOUT", true));
+      given(turn, asked(1))
+        .when(hear, trouble(what, { retryAfterMillis: 5 }), withFallback, at)
+        .thenRecords(failed(1, what), over("TURN_STEP_TIMEOUT", true, at + 5));
+    }
+  });
+
+  test.each([...lasting, ["unauthorized", "MODEL_UNAUTHORIZED"] as const])(
+    "what does not pass (%s) is what it is (%s), and coming again is no use",
+    (what, code) => {
+      for (const at of [stepEnd, stepEnd + second]) {
+        given(turn, asked(1))
+          .when(hear, trouble(what, { retryAfterMillis: 5 }), withFallback, at)
+          .thenRecords(failed(1, what), over(code, false));
+      }
+    },
+  );
 });
 
 test("who interrupts says what comes next: the model is not asked again for that", () => {
@@ -178,20 +199,16 @@ test("who interrupts says what comes next: the model is not asked again for that
   }
 });
 
-test("what a failed call has cost is kept, and its message is well-formed", () => {
+test("what a failed call has cost is kept with what the provider said, well-formed; the end says nothing of that", () => {
   const state = given(turn, asked(1)).state;
   const unwell: Partial<Unanswered> = { chargedTokens: 123, message: "half a crab: \ud83e" };
-  const [end, over] = conclude(request, state, trouble("unauthorized", unwell), withFallback, noon);
-  expect(end?.value).toMatchObject({ chargedTokens: 123n, message: "half a crab: \ufffd" });
-  expect(over?.value).toMatchObject({ message: "half a crab: \ufffd" });
+  const [call, end] = conclude(request, state, trouble("unauthorized", unwell), withFallback, noon);
+  expect(call?.value).toMatchObject({ chargedTokens: 123n, message: "half a crab: \ufffd" });
+  expect(end).toEqual(over("MODEL_UNAUTHORIZED", false));
 });
 
 describe("after the server was stopped", () => {
   const lost: Outcome = { kind: "lost" };
-  const resumed = (stepsRemaining = 7): NewFact => ({
-    case: "turnResumed",
-    value: { resumedReason: "server_restarted", stepsRemaining },
-  });
   /** Nobody knows what it has cost: all that was reserved. */
   const lostCall = (time: number): NewFact => ({
     case: "modelCallFailed",
@@ -205,15 +222,18 @@ describe("after the server was stopped", () => {
   const lostTimes = (times: number) =>
     Array.from({ length: times }, (_, index) => index + 1).flatMap((time) => [
       asked(time),
+      resumed(7),
       lostCall(time),
       retried(time, "server_stopped"),
     ]);
+  const reading = [asked(1), finished(1), ...planned(1, 1, "look_up"), using(1, 1)];
+  const times = (count: number, fact: NewFact) => Array.from({ length: count }, () => fact);
 
-  test("the question that was lost is asked again, at once, of the same model", () => {
-    given(turn, asked(1)).when(hear, lost).thenRecords(resumed(), lostCall(1), retried(1, "server_stopped"));
+  test("the question that was lost is asked again, at once, of the same model, with all the time of a step", () => {
+    given(turn, asked(1)).when(hear, lost).thenRecords(resumed(7), lostCall(1), retried(1, "server_stopped"));
     given(turn, ...onFallback, asked(2, "fallback"))
       .when(hear, lost, withFallback, stepEnd + 1)
-      .thenRecords(resumed(), lostCall(2), retried(2, "server_stopped", "fallback"));
+      .thenRecords(resumed(7, stepEnd + 1), lostCall(2), retried(2, "server_stopped", "fallback"));
   });
 
   test("a question that was lost is none that failed", () => {
@@ -223,20 +243,16 @@ describe("after the server was stopped", () => {
   });
 
   test("it goes on ten times at a step, and not an eleventh", () => {
-    const message = "The server was stopped too often in the middle of it.";
     given(turn, ...lostTimes(9), asked(10))
       .when(hear, lost)
-      .thenRecords(resumed(), lostCall(10), retried(10, "server_stopped"));
+      .thenRecords(resumed(7), lostCall(10), retried(10, "server_stopped"));
     given(turn, ...lostTimes(10), asked(11))
       .when(hear, lost)
-      .thenRecords(resumed(), lostCall(11), {
-        case: "turnFailed",
-        value: { code: "TURN_LOST", message, retryable: true },
-      });
+      .thenRecords(resumed(7), lostCall(11), over("TURN_LOST", true));
   });
 
   test("another step has its own ten", () => {
-    given(turn, ...lostTimes(10), asked(11), finished(11), ...planned(1, 1, "mail_send"), asked(12))
+    given(turn, ...lostTimes(10), asked(11), finished(11), ...planned(1, 1, "no_such_tool"), asked(12))
       .when(hear, lost)
       .thenRecords(resumed(6), lostCall(12), {
         ...retried(12, "server_stopped"),
@@ -244,13 +260,34 @@ describe("after the server was stopped", () => {
       } as NewFact);
   });
 
-  test("a turn that was using a tool, waiting, or doing nothing just goes on", () => {
-    given(turn, asked(1), finished(1), ...planned(1, 1, "look_up"), using(1, 1))
+  test("a tool that was being used is used again, ten times, and not an eleventh", () => {
+    given(turn, ...reading)
       .when(hear, lost)
       .thenRecords(resumed(6));
+    given(turn, ...reading, ...times(9, resumed(6)))
+      .when(hear, lost)
+      .thenRecords(resumed(6));
+    given(turn, ...reading, ...times(10, resumed(6)))
+      .when(hear, lost)
+      .thenRecords(resumed(6), over("TURN_LOST", true));
+  });
+
+  test("a turn that had nothing under way just goes on, and nothing is said of it", () => {
+    given(turn).when(hear, lost).thenDoesNothing();
+    given(turn, ...lostTimes(10))
+      .when(hear, lost)
+      .thenDoesNothing();
     given(turn, asked(1), failed(1, "cut"), retried(1, "cut", "primary", noon + 500))
       .when(hear, lost)
-      .thenRecords(resumed());
-    given(turn).when(hear, lost).thenRecords(resumed());
+      .thenDoesNothing();
+    given(turn, asked(1), finished(1), ...planned(1, 1, "look_up"))
+      .when(hear, lost)
+      .thenDoesNothing();
+    given(turn, ...reading, used(1, 1))
+      .when(hear, lost)
+      .thenDoesNothing();
+    given(turn, asked(1), finished(1), ...proposed(1, 1, "a@b.example"))
+      .when(hear, lost)
+      .thenDoesNothing();
   });
 });

@@ -14,7 +14,7 @@ import { TriggerType } from "../../../proto/gen/pincer/protocol/v1/common_pb.js"
 import { ReasoningVisibility } from "../../../proto/gen/pincer/protocol/v1/turn_events_pb.js";
 import { QueueMode } from "../../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import { given } from "../../support/given.js";
-import { turnCompleted, turnFailed } from "../../support/turn-facts.js";
+import { turnCompleted, turnFailed, turnPaused, turnResumed } from "../../support/turn-facts.js";
 import { requestOf } from "../../support/turn-story.js";
 
 const turns = { initial: initialTurnQueue, evolve: evolveTurnQueue };
@@ -93,7 +93,7 @@ describe("a turn", () => {
     const waiting = given(turns, ...begun(a), queued(b, "a"), interrupts("a"), queued(c, "a"));
     expect(waiting.state.isInterrupted).toBe(true);
     const ended = given(turns, ...begun(a), queued(b, "a"), interrupts("a"), turnFailed("TURN_INTERRUPTED"));
-    expect(ended.state).toEqual({ active: null, isInterrupted: false, waiting: [b] });
+    expect(ended.state).toEqual({ active: null, isInterrupted: false, waiting: [b], paused: [] });
   });
 
   test("that begins is not interrupted, and can be", () => {
@@ -188,6 +188,7 @@ describe("of those that wait,", () => {
       active: asked,
       isInterrupted: false,
       waiting: [c],
+      paused: [],
     });
   });
 
@@ -198,5 +199,59 @@ describe("of those that wait,", () => {
     expect(next.active).toEqual(first);
     expect(next.waiting).toEqual(crowd.slice(1));
     expect(endTurn(next, turnCompleted("answer"))).toEqual([turnCompleted("answer"), ...begun(second)]);
+  });
+});
+
+describe("a turn that waits for the owner", () => {
+  const asleep = [...begun(a), turnPaused("a")];
+
+  test("leaves its thread to others, whoever they are", () => {
+    expect(given(turns, ...asleep).state).toEqual({ active: null, isInterrupted: false, waiting: [], paused: [a] });
+    for (const [, mode] of modes) {
+      given(turns, ...asleep)
+        .when(start, b, mode)
+        .thenRecords(...begun(b));
+    }
+  });
+
+  test("lets the next one begin with its pause", () => {
+    const { state } = given(turns, ...begun(a), queued(b, "a"), queued(c, "a"));
+    const facts = endTurn(state, turnPaused("a"));
+    expect(facts).toEqual([turnPaused("a"), ...begun(b)]);
+    const after = given(turns, ...begun(a), queued(b, "a"), queued(c, "a"), ...facts).state;
+    expect(after).toEqual({ active: b, isInterrupted: false, waiting: [c], paused: [a] });
+  });
+
+  test("is no longer told to end, nor is the one that comes after it", () => {
+    const paused = given(turns, ...begun(a), queued(b, "a"), interrupts("a"), turnPaused("a"), ...begun(b));
+    expect(paused.state.isInterrupted).toBe(false);
+  });
+
+  test("goes on as it was, and others wait for it again", () => {
+    const awake = [...asleep, turnResumed("a")];
+    expect(given(turns, ...awake).state).toEqual({ active: a, isInterrupted: false, waiting: [], paused: [] });
+    given(turns, ...awake)
+      .when(start, b, REJECT_IF_BUSY)
+      .thenRefuses("turn_in_progress", { turnId: "a" });
+    given(turns, ...awake)
+      .when(start, b)
+      .thenRecords(queued(b, "a"));
+  });
+
+  test("may be one of several, and each goes on by its name", () => {
+    const both = [...asleep, ...begun(b), turnPaused("b")];
+    expect(given(turns, ...both).state.paused).toEqual([a, b]);
+    expect(given(turns, ...both, turnResumed("b")).state).toMatchObject({ active: b, paused: [a] });
+    expect(given(turns, ...both, turnResumed("b"), turnCompleted("x")).state).toMatchObject({
+      active: null,
+      paused: [a],
+    });
+  });
+
+  test("is not one that was never paused: a server was restarted, and nothing has changed", () => {
+    for (const facts of [begun(a), [...asleep, ...begun(b)], []]) {
+      expect(given(turns, ...facts, turnResumed("c")).state).toEqual(given(turns, ...facts).state);
+    }
+    expect(given(turns, ...begun(a), turnResumed("a")).state).toEqual(given(turns, ...begun(a)).state);
   });
 });

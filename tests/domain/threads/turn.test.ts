@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Fact } from "../../../domain/shared/index.js";
+import type { Fact, NewFact } from "../../../domain/shared/index.js";
 import { evolveTurn, initialTurn } from "../../../domain/threads/index.js";
-import { PolicyDecision } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { Identity, PolicyDecision } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { delta, titled } from "../../support/facts.js";
 import { given } from "../../support/given.js";
 import { turnCompleted, turnStarted } from "../../support/turn-facts.js";
@@ -12,7 +12,9 @@ import {
   finished,
   noon,
   planned,
+  proposed,
   repairAttempted,
+  resumed,
   retried,
   stepEnd,
   turn,
@@ -31,9 +33,15 @@ describe("a question", () => {
     expect(given(turn, asked(1), failed(1, "cut")).state).toMatchObject({ asking: null, failures: 1, losses: 0 });
   });
 
-  test("that was lost is counted apart from those that failed", () => {
+  test("that was lost is counted apart from those that failed, once, and its step has all its time again", () => {
     const lost = { case: "modelCallFailed", value: { callId: "call 1", reason: "server_stopped" } } as const;
-    expect(given(turn, asked(1), lost).state).toMatchObject({ asking: null, failures: 0, losses: 1 });
+    const later = { losses: 1, stepEndsAt: stepEnd + 7 };
+    expect(given(turn, asked(1), resumed(9, noon + 7)).state).toMatchObject({ ...later, failures: 0 });
+    expect(given(turn, asked(1), resumed(9, noon + 7), lost).state).toMatchObject({
+      ...later,
+      asking: null,
+      failures: 0,
+    });
   });
 
   test("is put off until it is asked again", () => {
@@ -97,14 +105,52 @@ describe("a step", () => {
 });
 
 describe("a call", () => {
-  const step = [asked(1), finished(1), ...planned(1, 1, "look_up", { what: "tea" }), ...planned(1, 2, "mail_send")];
+  const step = [asked(1), finished(1), ...planned(1, 1, "look_up", { what: "tea" }), ...proposed(1, 2, "a@b.example")];
   const calls = (...more: Parameters<typeof given>[1][]) => given(turn, ...step, ...more).state.steps.at(-1)!.calls;
 
   test("is what the model wants, and what policy says to it", () => {
     expect(calls()).toMatchObject([
-      { tool: "look_up", args: { what: "tea" }, decision: PolicyDecision.ALLOW_INTERNAL, reason: "read" },
-      { tool: "mail_send", decision: PolicyDecision.REQUIRE_APPROVAL, executionId: null, result: null },
+      {
+        tool: "look_up",
+        args: { what: "tea" },
+        decision: PolicyDecision.ALLOW_INTERNAL,
+        reason: "read",
+        actionId: null,
+      },
+      {
+        tool: "mail_send",
+        identity: Identity.USER,
+        decision: PolicyDecision.REQUIRE_APPROVAL,
+        actionId: "action/tool-call/turn-1/1/2",
+        executionId: null,
+        result: null,
+      },
     ]);
+  });
+
+  test("that is proposed counts, over all steps", () => {
+    expect(given(turn, ...step).state.proposals).toBe(1);
+    const more = [used(1, 2), asked(2), finished(2), ...proposed(2, 1, "b"), ...proposed(2, 2, "c")];
+    expect(given(turn, ...step, ...more).state.proposals).toBe(3);
+  });
+
+  test("that has read what others wrote taints its turn for good, and so does one of which that is not known", () => {
+    const told = (untrusted: boolean): NewFact => {
+      const { value } = used(1, 1) as Extract<NewFact, { case: "toolExecutionFinished" }>;
+      return { case: "toolExecutionFinished", value: { ...value, untrusted } };
+    };
+    expect(given(turn, ...step, told(false)).state.isTainted).toBe(false);
+    const tainted = given(
+      turn,
+      ...step,
+      told(true),
+      asked(2),
+      finished(2),
+      ...planned(2, 1, "notes_write"),
+      used(2, 1),
+    );
+    expect(tainted.state.isTainted).toBe(true);
+    expect(evolveTurn(given(turn, ...step).state, erased("toolExecutionFinished")).isTainted).toBe(true);
   });
 
   test("is being made, and then there is a result, and the others know nothing of it", () => {

@@ -12,7 +12,9 @@ import {
   failed,
   finished,
   noon,
+  over,
   planned,
+  proposed,
   repairAttempted,
   requestOf,
   retried,
@@ -29,10 +31,6 @@ function hear(state: Turn, heard: Answered, rules = withFallback) {
   return accept(...conclude(request, state, heard, rules, noon));
 }
 
-function turnFailed(message: string): NewFact {
-  return { case: "turnFailed", value: { code: "FAILED_MODEL_OUTPUT", message, retryable: true } };
-}
-
 describe("an answer that makes sense", () => {
   test("is a message", () => {
     given(turn, asked(1))
@@ -47,7 +45,7 @@ describe("an answer that makes sense", () => {
         finished(1),
         ...planned(1, 1, "notes_write", note),
         ...planned(1, 2, "look_up", { what: "tea" }),
-        ...planned(1, 3, "mail_send", { to: "a@b.example" }),
+        ...planned(1, 3, "mail_send", { to: "a@b.example" }), // In whose name, it does not say.
       );
   });
 
@@ -66,16 +64,10 @@ describe("an answer that makes sense", () => {
   test("is the object of the specification: as whom, and the model's own words for it, are kept", () => {
     const action = { tool: "mail_send", identity: "bot", args: { to: "a@b.example" }, justification: "You wanted it." };
     const text = JSON.stringify({ assistant_message: "I would.", proposed_actions: [action] });
-    const [call, ruling] = planned(1, 1, "mail_send", { to: "a@b.example" }) as [NewFact, NewFact];
     const said = { identity: Identity.BOT, justification: "You wanted it." };
     given(turn, asked(1))
       .when(hear, answer(text))
-      .thenRecords(
-        finished(1),
-        committed(1, "I would.", "call 1"),
-        { ...call, value: { ...call.value, ...said } } as NewFact,
-        ruling,
-      );
+      .thenRecords(finished(1), committed(1, "I would.", "call 1"), ...proposed(1, 1, "a@b.example", said));
   });
 
   test("belongs to its step, whatever came before", () => {
@@ -91,7 +83,7 @@ describe("an answer that makes sense", () => {
     expect(message?.value).toMatchObject({ fullText: "And then", metadata: { finish_reason: "length" } });
   });
 
-  test.each(["rm -rf /", "__proto__", "constructor", "notes_write ", "NOTES_WRITE"])(
+  test.each(["rm_-rf", "__proto__", "constructor", "notes_write.", "NOTES_WRITE"])(
     "that calls a tool that there is not (%j) is not told to say it better: policy blocks the call",
     (tool) => {
       given(turn, asked(1))
@@ -116,60 +108,67 @@ describe.each([
     JSON.stringify({ text: "", calls: badCall.toolCalls }),
     `arguments of notes_write: ${badCallReason}`,
   ],
+  [
+    "is the object of the specification, but badly",
+    answer('{"assistant_message": 7'),
+    '{"assistant_message": 7',
+    "the answer is meant as a JSON object, and is none",
+  ],
 ])("an answer that %s", (_what, heard, output, reason) => {
   const repair = (attempt: number, choice: "primary" | "fallback", time: number) =>
     repairAttempted(attempt, choice, { callId: `call ${time}`, reason, output });
-  const firstRepair = [asked(1), finished(1), repair(1, "primary", 1)];
+  const useless = (time: number) => finished(time, reason);
+  const firstRepair = [asked(1), useless(1), repair(1, "primary", 1)];
   const onFallback = [asked(1), failed(1, "rejected"), retried(1, "rejected", "fallback")];
-  const end = turnFailed(`The model's answer could not be used: ${reason}`);
+  const end = over("FAILED_MODEL_OUTPUT", true);
 
   test("is told to the same model, with what was wrong", () => {
     given(turn, asked(1))
       .when(hear, heard)
-      .thenRecords(finished(1), repair(1, "primary", 1));
+      .thenRecords(useless(1), repair(1, "primary", 1));
   });
 
   test("is told to the other model at the second time", () => {
     given(turn, ...firstRepair, asked(2))
       .when(hear, heard)
-      .thenRecords(finished(2), repair(2, "fallback", 2));
+      .thenRecords(useless(2), repair(2, "fallback", 2));
   });
 
   test("ends the turn at the third time", () => {
-    given(turn, ...firstRepair, asked(2), finished(2), repair(2, "fallback", 2), asked(3, "fallback"))
+    given(turn, ...firstRepair, asked(2), useless(2), repair(2, "fallback", 2), asked(3, "fallback"))
       .when(hear, heard)
-      .thenRecords(finished(3), end);
+      .thenRecords(useless(3), end);
   });
 
   test("ends the turn at the second time, if there is no other model", () => {
     given(turn, asked(1))
       .when(hear, heard, withoutFallback)
-      .thenRecords(finished(1), repair(1, "primary", 1));
+      .thenRecords(useless(1), repair(1, "primary", 1));
     given(turn, ...firstRepair, asked(2))
       .when(hear, heard, withoutFallback)
-      .thenRecords(finished(2), end);
+      .thenRecords(useless(2), end);
   });
 
   test("ends the turn at the second time, if it was the other model already", () => {
     given(turn, ...onFallback, asked(2, "fallback"))
       .when(hear, heard)
-      .thenRecords(finished(2), repair(1, "fallback", 2));
-    given(turn, ...onFallback, asked(2, "fallback"), finished(2), repair(1, "fallback", 2), asked(3, "fallback"))
+      .thenRecords(useless(2), repair(1, "fallback", 2));
+    given(turn, ...onFallback, asked(2, "fallback"), useless(2), repair(1, "fallback", 2), asked(3, "fallback"))
       .when(hear, heard)
-      .thenRecords(finished(3), end);
+      .thenRecords(useless(3), end);
   });
 
   test("ends the turn at the second time, if the other model was asked in between for another reason", () => {
     const cut = [asked(2), failed(2, "rejected"), retried(2, "rejected", "fallback"), asked(3, "fallback")];
     given(turn, ...firstRepair, ...cut)
       .when(hear, heard)
-      .thenRecords(finished(3), end);
+      .thenRecords(useless(3), end);
   });
 
   test("has its chances anew at the next step", () => {
     given(turn, ...firstRepair, asked(2), finished(2), ...planned(1, 1, "look_up"), used(1, 1), asked(3))
       .when(hear, heard)
-      .thenRecords(finished(3), repair(1, "primary", 3));
+      .thenRecords(useless(3), repair(1, "primary", 3));
   });
 });
 
@@ -187,9 +186,15 @@ describe("an answer that makes no sense", () => {
     ["an argument that the tool does not know", answer("", ["look_up", { what: "x", approved: true }]), "approved"],
     ["more calls than may be", answer("", ...tooMany), "at most"],
     ["no object as arguments", answer("", ["look_up", ["x"]]), "not a JSON object"],
+    ["a tool that nobody could be called", answer("", ["rm -rf /", {}]), "names no tool"],
+    ["a tool without a name", answer("", ["", {}]), "names no tool"],
+    ["an action as somebody whom there is not", answer("", ["mail_send", { to: "a", identity: "root" }]), "identity"],
+    ["half a character", answer("half a crab: \ud83e"), "well-formed Unicode"],
+    ["half a character in an argument", answer("", ["look_up", { what: "\ud83e" }]), "well-formed Unicode"],
   ])("is one with %s; nothing of it is planned", (_what, heard, why) => {
     const facts = concluded(heard);
     expect(facts.map((fact) => fact.case)).toEqual(["modelCallFinished", "modelOutputRepairAttempted"]);
+    expect(facts[0]?.value).toMatchObject({ unusableReason: expect.stringContaining(why) as unknown });
     expect(facts[1]?.value).toMatchObject({ reason: expect.stringContaining(why) as unknown });
   });
 
@@ -201,6 +206,15 @@ describe("an answer that makes no sense", () => {
     expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(12_000);
     expect(kept.isWellFormed()).toBe(true);
     expect(JSON.stringify({ text: "", calls: long.toolCalls }).startsWith(kept)).toBe(true);
+  });
+
+  test("is told in so many words and no more", () => {
+    const loud = answer("", ["look_up", Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`more ${n}`, n]))]);
+    const [call, repair] = concluded(loud);
+    const { unusableReason = "" } = call?.case === "modelCallFinished" ? call.value : {};
+    expect(Buffer.byteLength(unusableReason)).toBeGreaterThan(1_000);
+    expect(Buffer.byteLength(unusableReason)).toBeLessThanOrEqual(1_500);
+    expect(repair?.value).toMatchObject({ reason: unusableReason });
   });
 
   test("is kept as it was said, if it was a text", () => {

@@ -10,6 +10,11 @@ describe("the configuration", () => {
       isPlain: false,
       publicUrl: null,
       activeDevicesMax: 1,
+      model: null,
+      tokensPerDay: 1_000_000,
+      allowsRawReasoning: false,
+      approvalHours: 24,
+      undoSeconds: null,
       logLevel: "info",
     });
   });
@@ -62,5 +67,88 @@ describe("the configuration", () => {
 
   test("refuses a log level that is none", () => {
     expect(() => readConfig({ PINCER_LOG_LEVEL: "loud" })).toThrow("PINCER_LOG_LEVEL");
+  });
+});
+
+describe("the model that is asked", () => {
+  const openRouter = "https://openrouter.ai/api/v1";
+
+  test("is the provider's that the key is for, unless it is said where else", () => {
+    const key = { PINCER_OPENROUTER_API_KEY: "k", PINCER_MODEL_PRIMARY: "big" };
+    const usual = { baseUrl: openRouter, apiKey: "k", primary: "big", fallback: null };
+    expect(readConfig(key).model).toEqual(usual);
+    expect(readConfig({ ...key, PINCER_MODEL_FALLBACK: "small" }).model).toEqual({ ...usual, fallback: "small" });
+    const baseUrl = "https://models.example/v1";
+    expect(readConfig({ ...key, PINCER_MODEL_BASE_URL: baseUrl }).model).toEqual({ ...usual, baseUrl });
+  });
+
+  test("needs no key where nobody wants one", () => {
+    const baseUrl = "http://127.0.0.1:11434/v1";
+    const local = { PINCER_MODEL_BASE_URL: baseUrl, PINCER_MODEL_PRIMARY: "big" };
+    expect(readConfig(local).model).toEqual({ baseUrl, apiKey: "", primary: "big", fallback: null });
+  });
+
+  test.each([{ PINCER_MODEL_PRIMARY: "big" }, { PINCER_MODEL_FALLBACK: "small" }])(
+    "is not named without anybody to ask: %j",
+    (variables) => {
+      expect(() => readConfig(variables)).toThrow(ConfigError);
+      expect(() => readConfig(variables)).toThrow(/PINCER_OPENROUTER_API_KEY.*PINCER_MODEL_BASE_URL/);
+    },
+  );
+
+  test.each([
+    { PINCER_OPENROUTER_API_KEY: "secret-key" },
+    { PINCER_MODEL_BASE_URL: "http://127.0.0.1:11434/v1" },
+    { PINCER_OPENROUTER_API_KEY: "secret-key", PINCER_MODEL_FALLBACK: "small" },
+  ])("must be named if there is somebody to ask: %j", (variables) => {
+    expect(() => readConfig(variables)).toThrow(ConfigError);
+    expect(() => readConfig(variables)).toThrow("PINCER_MODEL_PRIMARY");
+    expect(() => readConfig(variables)).not.toThrow("secret-key");
+  });
+
+  test.each([
+    "models.example",
+    "ftp://models.example/v1",
+    "https://user:password@models.example/v1",
+    "https://models.example/v1?key=1",
+    "https://models.example/v1#here",
+    "",
+  ])("is not asked at %j", (url) => {
+    const variables = { PINCER_MODEL_BASE_URL: url, PINCER_MODEL_PRIMARY: "big" };
+    expect(() => readConfig(variables)).toThrow("PINCER_MODEL_BASE_URL");
+  });
+
+  test.each(["PINCER_OPENROUTER_API_KEY", "PINCER_MODEL_PRIMARY", "PINCER_MODEL_FALLBACK"])(
+    "has something to be called and asked with: %s is not empty",
+    (name) => {
+      const variables = { PINCER_OPENROUTER_API_KEY: "k", PINCER_MODEL_PRIMARY: "big", [name]: "" };
+      expect(() => readConfig(variables)).toThrow(name);
+    },
+  );
+
+  test("shows what it thinks word for word only when told to", () => {
+    expect(readConfig({ PINCER_ALLOW_RAW_REASONING: "1" }).allowsRawReasoning).toBe(true);
+    expect(readConfig({ PINCER_ALLOW_RAW_REASONING: "0" }).allowsRawReasoning).toBe(false);
+    expect(() => readConfig({ PINCER_ALLOW_RAW_REASONING: "true" })).toThrow("PINCER_ALLOW_RAW_REASONING");
+  });
+});
+
+describe.each([
+  [
+    "PINCER_DAILY_TOKEN_BUDGET",
+    "tokensPerDay",
+    [0, 1, 999_999_999_999],
+    ["-1", "1.5", "1e6", "many", "", " 1", "1".repeat(13)],
+  ],
+  ["PINCER_APPROVAL_TTL_HOURS", "approvalHours", [1, 24, 999], ["0", "-1", "1.5", "1000", "01", "a day", ""]],
+  ["PINCER_UNDO_SECONDS", "undoSeconds", [0, 10, 9_999], ["-1", "1.5", "10000", "soon", ""]],
+] as const)("the number %s", (name, field, good, bad) => {
+  test.each(good)("may be %s", (value) => {
+    expect(readConfig({ [name]: String(value) })[field]).toBe(value);
+  });
+
+  test.each(bad)("is not %j", (text) => {
+    expect(() => readConfig({ [name]: text })).toThrow(ConfigError);
+    expect(() => readConfig({ [name]: text })).toThrow(name);
   });
 });

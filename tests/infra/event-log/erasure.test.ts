@@ -9,6 +9,14 @@ import { appendOf, noon, record, recordMany, write } from "../../support/appends
 import { fromOwner } from "../../support/backend.js";
 import { answered, said, threadCreated } from "../../support/facts.js";
 import { tamper } from "../../support/raw-log.js";
+import {
+  turnCompleted,
+  turnFailed,
+  turnPaused,
+  turnQueued,
+  turnResumed,
+  turnStarted,
+} from "../../support/turn-facts.js";
 import { workbench } from "../../support/workbench.js";
 
 const bench = workbench();
@@ -110,6 +118,28 @@ describe("an erasure", () => {
     await erase(log, [1, 11]);
     expect(erasedPositions(log)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(log.readStream("log", 0, 10)).toHaveLength(2);
+    expect(await verifyLog(log, null)).toMatchObject({ problem: null });
+  });
+
+  test("leaves which turns began, waited and ended: without that, one of them would go on", async () => {
+    const log = bench.log();
+    const kept = [
+      ...[turnQueued("a"), turnStarted("a"), turnPaused("a"), turnResumed("a"), turnCompleted("x"), turnFailed("cut")],
+      { case: "turnInterruptRequested", value: { turnId: "a" } } as const,
+    ];
+    await record(log, appendOf(write("a", "any", said("Hello"), ...kept, answered("Hi"))));
+    const event = await erase(log, [1, 9]);
+    expect(erasedPositions(log)).toEqual([1, 9]);
+    expect(event.payload).toMatchObject({
+      ranges: [
+        {
+          counts: [
+            { type: "assistantMessageCommitted", count: 1n },
+            { type: "messageCommitted", count: 1n },
+          ],
+        },
+      ],
+    });
     expect(await verifyLog(log, null)).toMatchObject({ problem: null });
   });
 

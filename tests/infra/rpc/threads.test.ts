@@ -134,6 +134,13 @@ describe("pages", () => {
         forged,
       ),
       ...["threads:9999999999999999", "threads: 1", "threads:0x10", "threads:1 OR 1=1", ":1", "Threads:1"].map(forged),
+      ...['["threads"]', '["threads",-1]', '["threads",1.5]', '["threads",1e999]', '["threads","1"]', "null"].map(
+        forged,
+      ),
+      ...['["Threads",1]', '["threads",1,2]', '["threads",null]', '["threads",{}]', '{"0":"threads","1":1}'].map(
+        forged,
+      ),
+      ...['["threads",9007199254740993]', "[".repeat(50_000), '["threads",[1]]', '["threads",1'].map(forged),
     ]) {
       expect(await refusedBy(threads.listThreads({ pageToken }))).toMatchObject(badToken);
     }

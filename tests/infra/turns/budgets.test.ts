@@ -33,7 +33,7 @@ describe("the day's tokens", () => {
     expect(failed).toMatchObject({
       code: spent,
       retryable: true,
-      message: expect.stringContaining("8192 tokens a day"),
+      message: "The day's tokens are spent.",
     });
     expect(toInstant(failed!.retryAt!)).toBe(midnightAfter(events.at(-1)!));
     expect(callsIn(events)).toEqual([]);

@@ -58,7 +58,13 @@ describe("an answer that cannot be used", () => {
       { repairAttempt: 2, fallbackModelUsed: true, callId: calls[1], reason: expect.stringContaining("city") },
     ]);
     const [failed] = valuesOf(events, "turnFailed");
-    expect(failed).toMatchObject({ code: "FAILED_MODEL_OUTPUT", message: expect.stringContaining("city") });
+    expect(failed).toMatchObject({
+      code: "FAILED_MODEL_OUTPUT",
+      message: "The model's answer could not be used.",
+      retryable: true,
+    });
+    const whyNot = valuesOf(events, "modelCallFinished").map(({ unusableReason }) => unusableReason);
+    expect(whyNot).toEqual(Array.from({ length: 3 }, () => expect.stringContaining("city")));
     expect(valuesOf(events, "toolCallPlanned")).toEqual([]);
     expect(weather.runs).toBe(0);
   });
@@ -154,7 +160,6 @@ describe("a model without tool calling", () => {
   test.each([
     ["another object", '{"weather":"sunny"}'],
     ["a fence with another object", fence('{"weather":"sunny"}')],
-    ["the beginning of one", '{"assistant_message":"Good'],
     ["one among words", 'Say {"assistant_message":"Good morning."} to everyone'],
     ["a fence with something else", "```ts\nconst sunny = true;\n```"],
   ])("may write %s, and that is text", async (_name, said) => {
@@ -163,6 +168,18 @@ describe("a model without tool calling", () => {
     expect(textsIn(events)).toEqual([said]);
     expect(valuesOf(events, "modelOutputRepairAttempted")).toEqual([]);
   });
+});
+
+test.each([
+  ["breaks off", '{"assistant_message":"Good'],
+  ["breaks off in a fence", '```json\n{"assistant_message":"Good'],
+  ["has something behind it", '{"assistant_message":"Good"} Did you like it?'],
+])("an object that %s is none: the model may say it better", async (_name, said) => {
+  await bench.start();
+  const events = await bench.turnWith(it.says(...piecesOf(said, 1)), it.says("Good morning."));
+  expect(textsIn(events)).toEqual(["Good morning."]);
+  expect(valuesOf(events, "modelOutputRepairAttempted")).toMatchObject([{ output: said, repairAttempt: 1 }]);
+  expect(valuesOf(events, "assistantTextDelta").map(({ delta }) => delta)).toEqual(["Good morning."]);
 });
 
 describe("arguments", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { second } from "../../../domain/shared/index.js";
+import { minute, second, toTimestamp } from "../../../domain/shared/index.js";
 import { QueueMode } from "../../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import { calls, fails, gate, hang, hangsBeforeHead, says, streams, text } from "../../support/model-server.js";
 import { hangs, report } from "../../support/test-tools.js";
@@ -48,7 +48,13 @@ describe("a turn goes on where it was when the server was stopped,", () => {
     const turn = await begin();
     await turn.saw("assistantTextDelta");
     const events = await goesOnAfterRestart(turn);
-    expect(valuesOf(events, "turnResumed")).toMatchObject([{ resumedReason: "server_restarted", stepsRemaining: 10 }]);
+    const { turnId } = events[0]!;
+    const stepEndsAt = toTimestamp(clock.now() + minute);
+    expect(valuesOf(events, "turnResumed")).toMatchObject([
+      { turnId, resumedReason: "server_restarted", stepsRemaining: 10, stepEndsAt },
+    ]);
+    const resumed = events.find(({ payload }) => payload.case === "turnResumed")!;
+    expect(resumed.stream).toBe(`turn-${turnId}`);
     expect(valuesOf(events, "modelCallFailed")).toMatchObject([{ reason: "server_stopped" }]);
     expect(valuesOf(events, "modelCallStarted").map(({ step, attempt }) => [step, attempt])).toEqual([
       ...[
@@ -102,7 +108,7 @@ describe("a turn goes on where it was when the server was stopped,", () => {
     await turn.saw("modelCallRetried");
     clock.forward(25 * second);
     const events = await goesOnAfterRestart(turn);
-    expect(valuesOf(events, "turnResumed")).toHaveLength(1);
+    expect(valuesOf(events, "turnResumed")).toEqual([]); // Nothing was under way.
     expect(valuesOf(events, "modelCallFailed")).toMatchObject([{ reason: "rate_limited" }]);
     expect(renamed(stage.questions.slice(usual.length + 1))).toEqual(renamed(usual));
   });
@@ -137,10 +143,33 @@ describe("a turn goes on where it was when the server was stopped,", () => {
       await stage.model.asked(losses + 1);
     }
     stage.model.otherwise(says("Yes."));
-    expect(endOf(await goesOnAfterRestart(turn))).toBe("TURN_LOST");
+    const events = await goesOnAfterRestart(turn);
+    expect(endOf(events)).toBe("TURN_LOST");
+    expect(valuesOf(events, "turnResumed")).toHaveLength(11);
+    expect(valuesOf(events, "modelCallFailed")).toHaveLength(11);
+    expect(valuesOf(events, "modelCallRetried")).toHaveLength(10);
     expect(textsIn(await stage.phone.turn({ threadId, userText: "And me?", clientMessageId: "next" }))).toEqual([
       "Yes.",
     ]);
+  });
+});
+
+describe("a tool that brings the server down again and again", () => {
+  test("is not used for ever", async () => {
+    const { model, weather } = stage;
+    weather.does(hangs);
+    model.will(calls(lookUp));
+    const turn = await begin();
+    for (let runs = 1; runs <= 11; runs++) {
+      await weather.started(runs);
+      if (runs <= 10) await stage.restart();
+    }
+    const events = await goesOnAfterRestart(turn);
+    expect(endOf(events)).toBe("TURN_LOST");
+    expect(valuesOf(events, "turnResumed")).toHaveLength(11);
+    expect(valuesOf(events, "toolExecutionStarted")).toHaveLength(1);
+    expect(weather.runs).toBe(11);
+    expect(model.requests).toHaveLength(1);
   });
 });
 
@@ -198,8 +227,7 @@ describe("after a restart", () => {
 });
 
 describe("a server that is told to stop", () => {
-  // It waits until the tool is done, or the step's time is up.
-  test.failing("does not wait for a tool that does not listen", async () => {
+  test("does not wait for a tool that does not listen", async () => {
     const found = gate();
     stage.weather.does(async () => (await found.opened, report("It rains.")));
     stage.model.will(calls(lookUp));

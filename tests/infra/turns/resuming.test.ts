@@ -111,6 +111,10 @@ describe("a client that goes away in the middle", () => {
     ]);
     const uncountable = stage.phone.turn({ ...asked, resumeFromSequence: 2n ** 64n - 1n });
     expect(await refusedBy(uncountable)).toMatchObject({ code: "InvalidArgument", refusal: "sequence_invalid" });
+    const before = await stage.phone.replay(asked.threadId);
+    const another = { ...asked, clientMessageId: "another", resumeFromSequence: 2n ** 64n - 1n };
+    expect(await refusedBy(stage.phone.turn(another))).toMatchObject({ refusal: "sequence_invalid" });
+    expect(await stage.phone.replay(asked.threadId)).toEqual(before); // Not even the message is recorded.
   });
 });
 

@@ -125,8 +125,7 @@ describe("SendTurn", () => {
     expect(model.requests).toHaveLength(0);
   });
 
-  // Whether there may be another stream is looked at when the message is committed already.
-  test.failing("that is refused, because its device has as many streams as it may, leaves nothing", async () => {
+  test("that is refused, because its device has as many streams as it may, leaves nothing", async () => {
     const { phone } = stage;
     const threadId = await phone.newThread();
     const leaving = new AbortController();

@@ -47,7 +47,7 @@ async function endTurn({ log, projector }: Backend, { threadId, turnId }: Thread
 }
 
 // Whether the turn is over is asked after the heartbeat was taken: what came in between is never sent.
-test.failing("a turn that ends while its reader is busy with a heartbeat has an end all the same", async () => {
+test("a turn that ends while its reader is busy with a heartbeat has an end all the same", async () => {
   const backend = await bench.backend();
   await createThread(backend, { threadId: "t", channel: "ios", at: 0, provenance: fromOwner });
   const stream = startTurn(backend, "t");

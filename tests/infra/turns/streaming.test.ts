@@ -8,7 +8,7 @@ import { bearer } from "../rpc/bad-tokens.js";
 import { connectTo } from "../rpc/protocols.js";
 import { calls, done, fails, finish, gate, says, streams, text, usage } from "../../support/model-server.js";
 import { deltasIn, endOf, textsIn, valuesOf, WatchedTurn } from "../../support/turn-client.js";
-import { untilOpenStreams } from "../../support/watcher.js";
+import { take, untilOpenStreams } from "../../support/watcher.js";
 import { kindsOf, ofTurn, sequencesOf, Stage } from "./stage.js";
 
 const stage = new Stage();
@@ -139,14 +139,24 @@ describe("the metrics", () => {
     }
   });
 
-  // Where the turn begins is taken for a cursor of the client's.
-  test.failing("count as resumed only a stream whose client had a cursor", async () => {
+  test("count as resumed only a stream whose client had a cursor", async () => {
     stage.model.will(says("Hello."));
     const asked = { threadId: await stage.phone.newThread(), userText: "Hello.", clientMessageId: "m" };
     const [first] = await stage.phone.turn(asked);
     const resumes = async () => /^pincer_stream_resumes_total (\d+)$/m.exec(await stage.metrics())?.[1];
     expect(await resumes()).toBe("0");
     await stage.phone.turn({ ...asked, resumeFromSequence: first!.sequence });
-    expect(await resumes()).toBe("1");
+    await stage.phone.replay(asked.threadId);
+    expect(await resumes()).toBe("0");
+    const leaving = new AbortController();
+    const { threadId } = asked;
+    for (const stream of [
+      stage.phone.events.watchThread({ threadId, fromSequence: 1n }, { signal: leaving.signal }),
+      stage.phone.events.watchLog({ fromPosition: 1n }, { signal: leaving.signal }),
+    ]) {
+      await take(stream[Symbol.asyncIterator](), 1);
+    }
+    expect(await resumes()).toBe("2");
+    leaving.abort();
   });
 });

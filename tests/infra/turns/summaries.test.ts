@@ -155,9 +155,16 @@ describe("a summary", () => {
     await stage.phone.until(threadId, "modelCallStarted", 7);
     await stage.model.asked(7);
     await stage.restart();
+    const asked = valuesOf(await stage.phone.replay(threadId), "modelCallStarted").at(-1)!;
+    // Nobody knows what it has cost: all that was reserved.
+    const { callId, reservedTokens: chargedTokens } = asked;
+    const lost = [{ callId, chargedTokens, reason: "server_stopped", message: "The server was stopped." }];
+    expect(valuesOf(await stage.phone.replay(threadId), "modelCallFailed")).toMatchObject(lost);
+    await stage.restart();
     turnIds.push(...(await talk(threadId, 7)));
     const events = await summarised(threadId, 1);
     expect(valuesOf(events, "summaryWritten")).toMatchObject([{ text: "To seven.", turnIds }]);
+    expect(valuesOf(events, "modelCallFailed")).toMatchObject(lost); // Once.
   });
 
   test("is a thread's own", async () => {

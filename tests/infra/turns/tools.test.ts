@@ -9,6 +9,7 @@ import { hangs, report, Weather, weatherIn, weatherOrigin } from "../../support/
 import { callsIn, textsIn, valuesOf } from "../../support/turn-client.js";
 import { turnBench } from "./turn-bench.js";
 
+const leftOut = "\n[The rest is left out.]";
 const bench = turnBench();
 const latest = { beforePosition: Number.MAX_SAFE_INTEGER, limit: 10 };
 let weather: Weather;
@@ -128,21 +129,21 @@ describe("what a tool has read", () => {
     const { events, told } = await lookingUp();
     const [finished] = valuesOf(events, "toolExecutionFinished");
     expect(finished).toMatchObject({ truncated: true, failed: false });
-    expect(Buffer.byteLength(finished!.result)).toBe(48_000);
+    expect(finished!.result.endsWith(leftOut)).toBe(true);
+    expect(Buffer.byteLength(finished!.result)).toBe(48_000 + Buffer.byteLength(leftOut));
     expect(finished!.result.isWellFormed()).toBe(true);
     expect(told).toContain(finished!.result);
   });
 
-  test("is left out once the turn's budget for it is used up", async () => {
+  test("is left out where the turn's budget for it ends", async () => {
     await start();
     weather.tells("rain ".repeat(1_000));
     const threadId = await bench.newThread();
     bench.model.will(it.calls(weatherIn("Bern", "1"), weatherIn("Basel", "2")), it.says("I see."));
     const events = await bench.say(threadId, "Weather?", { requestedBudget: { maxToolTokens: 1_000 } });
     const [first, second] = valuesOf(events, "toolExecutionFinished");
-    expect(first).toMatchObject({ truncated: true, result: "rain ".repeat(600) });
-    expect(second).toMatchObject({ truncated: true });
-    expect(second!.result).toContain("used up");
+    expect(first).toMatchObject({ truncated: true, result: `${"rain ".repeat(600)}${leftOut}` });
+    expect(second).toMatchObject({ truncated: true, result: leftOut });
     await bench.goesOn(threadId);
   });
 });
@@ -162,8 +163,10 @@ describe("a tool that", () => {
       throw new Error("the password of the station is 1234");
     });
     const { events, told } = await lookingUp();
-    expect(valuesOf(events, "toolExecutionFinished")).toMatchObject([{ failed: true, result: "The tool broke down." }]);
-    expect(told).toContain("broke down");
+    expect(valuesOf(events, "toolExecutionFinished")).toMatchObject([
+      { failed: true, untrusted: false, result: "The tool broke down." },
+    ]);
+    expect(told).toBe("It failed.\nThe tool broke down."); // Nobody else has said that.
     expect(JSON.stringify(events.map(({ payload }) => Object.values(payload.value!).map(String)))).not.toContain(
       "1234",
     );

@@ -7,7 +7,7 @@ import type { TurnRow } from "../../../read-models/threads/index.js";
 import { appendOf, noon, record, write } from "../../support/appends.js";
 import type { Backend } from "../../support/backend.js";
 import { differences, forget } from "../../support/conversation.js";
-import { threadCreated, threadDeleted } from "../../support/facts.js";
+import { said, threadCreated, threadDeleted } from "../../support/facts.js";
 import {
   turnCompleted,
   turnFailed,
@@ -68,107 +68,73 @@ describe("a turn", () => {
     expect(await rows(backend)).toEqual([{ ...running, started_position: 3, ...over, assistant_message_id: "answer" }]);
   });
 
-  test("pauses and resumes", async () => {
-    const backend = await after(turnStarted("a"), turnPaused);
+  test("pauses and resumes, and is found by its name: others run meanwhile", async () => {
+    const backend = await after(turnStarted("a"), turnPaused("a"));
     expect(await statuses(backend)).toEqual({ a: "paused" });
-    await record(backend.log, appendOf(write("t", "any", turnResumed)));
-    expect(await statuses(backend)).toEqual({ a: "running" });
+    await record(backend.log, appendOf(write("t", "any", turnStarted("b"), turnPaused("b"), turnStarted("c"))));
+    expect(await statuses(backend)).toEqual({ a: "paused", b: "paused", c: "running" });
+    await record(backend.log, appendOf(write("t", "any", turnCompleted("x"), turnResumed("b"))));
+    expect(await statuses(backend)).toEqual({ a: "paused", b: "running", c: "completed" });
   });
 
-  test("that fails says why, while it runs and while it is paused", async () => {
-    const facts = [turnStarted("a"), turnFailed("timeout"), turnStarted("b"), turnPaused, turnFailed("rejected")];
-    expect(await rows(await after(...facts))).toMatchObject([
+  test("that was running when the server was restarted still runs", async () => {
+    expect(await statuses(await after(turnStarted("a"), turnResumed("a")))).toEqual({ a: "running" });
+  });
+
+  test("that fails says why, and one that is paused has not failed", async () => {
+    const facts = [turnStarted("a"), turnFailed("timeout"), turnStarted("b"), turnPaused("b"), turnStarted("c")];
+    expect(await rows(await after(...facts, turnFailed("rejected")))).toMatchObject([
       { turn_id: "a", status: "failed", failure_code: "timeout", ended_position: 2 },
-      { turn_id: "b", status: "failed", failure_code: "rejected", ended_position: 5 },
+      { turn_id: "b", status: "paused", failure_code: null, ended_position: null },
+      { turn_id: "c", status: "failed", failure_code: "rejected", ended_position: 6 },
     ]);
   });
 
-  test("that ends is the active one of its thread, and no other", async () => {
+  test("that ends is the running one of its thread, and no other", async () => {
     const backend = await after(turnStarted("a"), turnQueued("b"), turnCompleted("x"), turnStarted("b"));
     await record(backend.log, appendOf(write("u", "any", turnStarted("c"), turnQueued("d"), turnFailed("cut"))));
     expect(await statuses(backend)).toEqual({ a: "completed", b: "running", c: "failed", d: "queued" });
   });
 
   test("ends with its thread", async () => {
-    const facts = [turnStarted("a"), turnCompleted("x"), turnStarted("b"), turnQueued("c"), threadDeleted];
-    expect(await statuses(await after(...facts))).toEqual({});
+    const facts = [turnStarted("a"), turnCompleted("x"), turnStarted("b"), turnPaused("b"), turnQueued("c")];
+    expect(await statuses(await after(...facts, threadDeleted))).toEqual({});
   });
 });
 
-describe("erased", () => {
-  const story = [turnStarted("a"), turnQueued("b"), turnCompleted("x"), turnStarted("b"), turnFailed("cut")];
+describe("what a turn is made of", () => {
+  const story = [
+    ...[turnStarted("a"), turnQueued("b"), turnCompleted("x"), turnStarted("b"), turnPaused("b")],
+    ...[turnStarted("c"), turnFailed("cut"), turnResumed("b")],
+  ];
 
-  test("an end leaves that it was one, and not what it said", async () => {
-    const backend = await after(...story);
-    await forget(backend, 3);
-    await forget(backend, 5);
-    expect(await rows(backend)).toMatchObject([
-      { status: "completed", assistant_message_id: null, ended_at: "2026-01-01T12:00:02.000Z", ended_position: 3 },
-      { status: "failed", failure_code: null, ended_at: "2026-01-01T12:00:04.000Z", ended_position: 5 },
+  test("is never erased: it says nothing of what anybody said", async () => {
+    const backend = await after(...story, said("Hello"));
+    const before = await rows(backend);
+    await forget(backend, 1, story.length + 1);
+    expect(await rows(backend)).toEqual(before);
+    expect(before.map(({ turn_id: id, status }) => [id, status])).toEqual([
+      ["a", "completed"],
+      ["b", "running"],
+      ["c", "failed"],
     ]);
   });
 
-  test("a start leaves nothing of its turn, whether or not it had to wait", async () => {
-    const backend = await after(...story);
-    await forget(backend, 4);
-    expect(await statuses(backend)).toEqual({ a: "completed" });
-    await forget(backend, 1);
-    expect(await statuses(backend)).toEqual({});
-  });
-
-  test("the wait of a turn that has started changes nothing", async () => {
-    const backend = await after(...story);
-    await forget(backend, 2);
-    expect(await statuses(backend)).toEqual({ a: "completed", b: "failed" });
-  });
-
-  test("the wait of a turn that still waits takes it away until it starts", async () => {
-    const backend = await after(turnStarted("a"), turnQueued("b"), turnQueued("c"));
-    await forget(backend, 2);
-    expect(await statuses(backend)).toEqual({ a: "running", c: "queued" });
-    await record(backend.log, appendOf(write("t", "any", turnCompleted("x"), turnStarted("b"))));
-    expect(await statuses(backend)).toEqual({ a: "completed", c: "queued", b: "running" });
-  });
-
-  test("a start takes away those of its thread that waited then, until they start", async () => {
-    const facts = [turnStarted("a"), turnQueued("b"), turnQueued("c"), turnCompleted("x"), turnStarted("b")];
-    const backend = await after(...facts, turnQueued("d"));
-    await record(backend.log, appendOf(write("u", "any", turnStarted("e"), turnQueued("f"))));
-    await forget(backend, 5);
-    expect(await statuses(backend)).toEqual({ a: "completed", d: "queued", e: "running", f: "queued" });
-    await record(backend.log, appendOf(write("t", "any", turnCompleted("y"), turnStarted("c"))));
-    expect(await statuses(backend)).toMatchObject({ a: "completed", c: "running", d: "queued" });
-  });
-
-  test("a start takes them away as of then, too", async () => {
-    const backend = await after(turnStarted("a"), turnQueued("b"), turnCompleted("x"), turnStarted("b"));
-    await forget(backend, 4);
-    const found: string[] = [];
-    await asOf(backend.log, [turnsProjection], 4, async (query) => {
-      const then = await query.selectFrom("turns").select("turn_id").execute();
-      found.push(...then.map((row) => row.turn_id));
-    });
-    expect(found).toEqual(["a"]);
-  });
-
-  test("a start of a turn that is active leaves its end without a turn", async () => {
-    const backend = await after(turnStarted("a"), turnCompleted("x"), turnStarted("b"), turnPaused);
-    await forget(backend, 3);
-    await record(backend.log, appendOf(write("t", "any", turnResumed, turnFailed("cut"), turnStarted("c"))));
-    expect(await statuses(backend)).toEqual({ a: "completed", c: "running" });
-  });
-
-  test("pauses change nothing: that there was one is still known", async () => {
-    const backend = await after(turnStarted("a"), turnPaused, turnResumed, turnPaused);
-    await forget(backend, 2, 4);
-    expect(await statuses(backend)).toEqual({ a: "paused" });
-  });
-
-  test("everything at once, before it was projected, leaves nothing", async () => {
+  test("is still there for whoever comes later, or asks how it was then", async () => {
     const log = bench.log();
-    await record(log, appendOf(write("t", "any", ...story)));
-    await forget({ log }, 1, 5);
+    for (const fact of story) await record(log, appendOf(write("t", "any", fact)));
+    await forget({ log }, 1, story.length);
     log.close();
-    expect(await statuses(await bench.backend())).toEqual({});
+    const backend = await bench.backend();
+    expect(await statuses(backend)).toEqual({ a: "completed", b: "running", c: "failed" });
+    const found: (readonly [string, string])[] = [];
+    await asOf(backend.log, [turnsProjection], 5, async (query) => {
+      const then = await query.selectFrom("turns").select(["turn_id", "status"]).orderBy("position").execute();
+      found.push(...then.map((row) => [row.turn_id, row.status] as const));
+    });
+    expect(found).toEqual([
+      ["a", "completed"],
+      ["b", "paused"],
+    ]);
   });
 });

@@ -100,11 +100,12 @@ describe("what was said before a turn", () => {
     expect(await talkBefore("nobody")).toEqual([]);
   });
 
-  test("is not what was erased, nor what is left of a turn whose start was", async () => {
+  test("is not what was erased; that there was a turn is still known", async () => {
     for (const turnId of ["a", "b", "c"]) await takesPlace(turnId);
     await forget(backend, 2); // The question of a.
-    await forget(backend, 7); // The start of b.
+    await forget(backend, 6, 9); // All of b that can be.
     await backend.projector.reached(backend.log.head().position);
     expect(await talkBefore("c")).toEqual(["answer a"]);
+    expect(await talkBefore("c", 1)).toEqual([]);
   });
 });

@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { listTurnsEndedSince, listUnfinishedTurns, type TurnRow } from "../../../read-models/threads/index.js";
+import {
+  findTurn,
+  listPausedTurns,
+  listTurnsEndedSince,
+  listUnfinishedTurns,
+  type TurnRow,
+} from "../../../read-models/threads/index.js";
 import { appendOf, record, write } from "../../support/appends.js";
 import type { Backend } from "../../support/backend.js";
 import {
@@ -20,8 +26,8 @@ beforeEach(async () => {
   backend = await bench.backend();
   const ended = [turnStarted("a"), turnCompleted("x"), turnStarted("b"), turnFailed("cut"), turnStarted("c")];
   await record(backend.log, appendOf(write("t", "any", ...ended, turnQueued("d"), turnCompleted("y"))));
-  await record(backend.log, appendOf(write("u", "any", turnStarted("e"), turnQueued("f"), turnPaused)));
-  await record(backend.log, appendOf(write("v", "any", turnStarted("g"), turnPaused, turnResumed)));
+  await record(backend.log, appendOf(write("u", "any", turnStarted("e"), turnQueued("f"), turnPaused("e"))));
+  await record(backend.log, appendOf(write("v", "any", turnStarted("g"), turnPaused("g"), turnResumed("g"))));
 });
 
 test("turns that are not over are those of all threads that wait, run or are paused, in the order of the log", async () => {
@@ -32,6 +38,21 @@ test("turns that are not over are those of all threads that wait, run or are pau
     ["f", "queued"],
     ["g", "running"],
   ]);
+});
+
+test("turns that are paused are those of their thread, in the order they began", async () => {
+  const more = [turnStarted("h"), turnPaused("h"), turnStarted("i"), turnPaused("i"), turnResumed("h")];
+  await record(backend.log, appendOf(write("u", "any", ...more)));
+  await record(backend.log, appendOf(write("u", "any", turnPaused("h"))));
+  const paused = async (threadId: string) => (await listPausedTurns(backend.store.query, threadId)).map(idOf);
+  expect(await paused("u")).toEqual(["e", "h", "i"]);
+  expect(await paused("v")).toEqual([]);
+  expect(await paused("nobody's")).toEqual([]);
+});
+
+test("a turn is found by its name", async () => {
+  expect(await findTurn(backend.store.query, "e")).toMatchObject({ turn_id: "e", thread_id: "u", status: "paused" });
+  expect(await findTurn(backend.store.query, "nobody")).toBeUndefined();
 });
 
 describe("turns that ended", () => {

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "@jest/globals";
+import type { NewFact } from "../../../domain/shared/index.js";
+import { ExecutionOutcome } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { listUntrustedContent, type UntrustedContentRow } from "../../../read-models/approvals/index.js";
+import { finished, toolFinished } from "../../support/action-facts.js";
+import { appendOf, record, write } from "../../support/appends.js";
+import type { Backend } from "../../support/backend.js";
+import { differences, forget } from "../../support/conversation.js";
+import { threadDeleted } from "../../support/facts.js";
+import { workbench } from "../../support/workbench.js";
+
+const bench = workbench();
+const mail = finished(ExecutionOutcome.DONE, { untrusted: true, result: "Dear you", origin: "ann@example.com" });
+
+/** The read models after these facts in thread t. */
+async function after(...facts: readonly NewFact[]): Promise<Backend> {
+  const backend = await bench.backend();
+  await record(backend.log, appendOf(write("t", "any", ...facts)));
+  return backend;
+}
+
+async function readIn(backend: Backend, threadId = "t", limit = 10): Promise<UntrustedContentRow[]> {
+  await backend.projector.reached(backend.log.head().position);
+  expect(await differences(backend)).toEqual([]);
+  return listUntrustedContent(backend.store.query, { threadId, limit });
+}
+
+describe("what others wrote", () => {
+  test("is what tools and actions have brought, the newest first", async () => {
+    const backend = await after(toolFinished("A page"), mail);
+    const created_at = "2026-01-01T12:00:00.000Z";
+    const page = { tool: "web_open", origin: "https://example.com", text: "A page" };
+    const letter = { tool: "gmail_send_draft", origin: "ann@example.com", text: "Dear you" };
+    expect(await readIn(backend)).toEqual([
+      { position: 2, thread_id: "t", ...letter, created_at },
+      { position: 1, thread_id: "t", ...page, created_at },
+    ]);
+    expect(await readIn(backend, "t", 1)).toMatchObject([letter]);
+  });
+
+  test("is not what we wrote ourselves, nor what was read in another thread or in none", async () => {
+    const ours = toolFinished("Noted.", { untrusted: false });
+    const backend = await after(ours, finished(ExecutionOutcome.DONE, { result: "Sent." }));
+    await record(backend.log, appendOf(write("u", "any", toolFinished("elsewhere"))));
+    await record(backend.log, appendOf({ ...write("v", "any", toolFinished("nowhere")), threadId: null }));
+    expect(await readIn(backend)).toEqual([]);
+    expect(await readIn(backend, "u")).toMatchObject([{ text: "elsewhere" }]);
+  });
+
+  test("is gone when it was erased, and with its thread", async () => {
+    const backend = await after(toolFinished("1"), mail, toolFinished("3"));
+    await record(backend.log, appendOf(write("u", "any", toolFinished("elsewhere"))));
+    await forget(backend, 2);
+    expect(await readIn(backend)).toMatchObject([{ text: "3" }, { text: "1" }]);
+    await record(backend.log, appendOf(write("t", "any", threadDeleted)));
+    expect(await readIn(backend)).toEqual([]);
+    expect(await readIn(backend, "u")).toHaveLength(1);
+  });
+});
