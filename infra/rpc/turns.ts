@@ -88,12 +88,9 @@ export function turnsService(
       const { turnId } = asked;
       // Not AbortSignal.timeout: joined with others, it may be collected before its time.
       const late = new AbortController();
-      const timer = setTimeout(() => {
+      setTimeout(() => {
         late.abort();
-      }, sendMillisMax);
-      context.signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-      });
+      }, sendMillisMax).unref();
       const left = AbortSignal.any([context.signal, late.signal]);
       let assistantMessage = "";
       for await (const { payload, sequence } of runTurn(asked, 0, context, left)) {

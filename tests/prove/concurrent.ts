@@ -11,20 +11,24 @@ import type { Variant } from "./variants.js";
 const writers = ["a", "b"];
 const callersMax = 4;
 const appendsPerCaller = 60;
+const controlRacesMax = 20;
 
 export const logConcurrent: Proof = {
   name: "log.concurrent",
   promise: "two processes never tear the order",
   sizes: { small: 3, full: 60 },
   run: checkRaces("sound"),
-  control: (n, seed, onProgress) => checkRaces("untransacted")(Math.min(n, 20), seed, onProgress),
+  control: (_n, seed, onProgress) => checkRaces("untransacted")(controlRacesMax, seed, onProgress),
 };
 
 function checkRaces(variant: Variant): Check {
   return async (n, seed, onProgress) => {
     const tally = new Tally(onProgress);
     for (let round = 0; round < n; round++) {
-      tally.case(await withDirectory((directory) => race(directory, variant, seed * 1_000 + round, tally)));
+      const problem = await withDirectory((directory) => race(directory, variant, seed * 1_000 + round, tally));
+      tally.case(problem);
+      // A race is a matter of luck: whoever waits for a tear has seen enough with the first.
+      if (variant !== "sound" && problem !== null) break;
     }
     return tally.finding();
   };

@@ -22,7 +22,7 @@ const controlShareMin = 0.9;
 export const effectApproved: Proof = {
   name: "effect.approved",
   promise: "no external effect without the owner's approval of exactly that action",
-  sizes: { small: 15, full: 300 },
+  sizes: { small: 10, full: 300 },
   run: checkAttacks(false),
   control: async (n, seed, onProgress) => {
     const finding = await checkAttacks(true)(n, seed, onProgress);

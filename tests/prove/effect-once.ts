@@ -41,7 +41,7 @@ const faults: readonly OutletFault[] = [
 export const effectOnce: Proof = {
   name: "effect.once",
   promise: "at most one effect per approval",
-  sizes: { small: 12, full: 504 },
+  sizes: { small: 8, full: 504 },
   run: async (n, seed, onProgress) => {
     const tally = new Tally(onProgress);
     const kills = Math.ceil(n / casesPerKill);

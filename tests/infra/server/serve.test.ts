@@ -138,9 +138,12 @@ describe("pincer serve", () => {
     const data = join(bench.path, "not", "there", "yet");
     const child = startCli(data, ["serve"], { PINCER_HTTP_ADDR: "127.0.0.1:0" });
     const lines: string[] = [];
+    let isTold = false;
     for await (const chunk of child.stderr) {
       lines.push(String(chunk));
-      if (lines.join("").includes('"msg":"ready"')) child.kill("SIGTERM");
+      if (isTold || !lines.join("").includes('"msg":"ready"')) continue;
+      isTold = true; // Once: what comes when it is nearly gone would be its death.
+      child.kill("SIGTERM");
     }
     if (child.exitCode === null) await once(child, "close");
     expect(child.exitCode).toBe(0);
