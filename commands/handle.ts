@@ -106,7 +106,9 @@ function fold<State>(
   initial: State,
   evolve: (state: State, fact: Fact) => State,
 ): { readonly state: State; readonly version: number } {
-  let { state, version } = folds?.recall(stream, evolve) ?? { state: initial, version: 0 };
+  const known = folds?.recall(stream, evolve);
+  if (known?.version === log.streamVersion(stream)) return known;
+  let { state, version } = known ?? { state: initial, version: 0 };
   for (;;) {
     const events = log.readStream(stream, version, pageEvents);
     const last = events.at(-1);

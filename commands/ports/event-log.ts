@@ -80,6 +80,9 @@ export interface EventLog {
   /** What an append with this key would answer because it was recorded before; null if it was not. */
   recall(command: CommandKey): Appended | CommandConflict | null;
 
+  /** The version of a stream's last event, whoever wrote it; 0 if there is none. */
+  streamVersion(stream: string): number;
+
   /** Events of one stream with a version above `afterVersion`, in order, at most `limit`. */
   readStream(stream: string, afterVersion: number, limit: number): readonly RecordedEvent[];
 }

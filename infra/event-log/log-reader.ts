@@ -161,6 +161,11 @@ export class LogReader implements Secrets {
     return this.#checked(this.#thread.all(threadId, afterSequence, bounded(limit)));
   }
 
+  streamVersion(stream: string): number {
+    this.forgetIfForeign();
+    return this.heads.streamVersion(stream);
+  }
+
   readStream(stream: string, afterVersion: number, limit: number): readonly RecordedEvent[] {
     return this.#checked(this.#stream.all(stream, afterVersion, bounded(limit))).map((row) => this.decode(row));
   }

@@ -87,6 +87,7 @@ describe("a command whose states are remembered", () => {
     const log: EventLog = {
       append: (append) => backend.log.append(append),
       recall: (command) => backend.log.recall(command),
+      streamVersion: (stream) => backend.log.streamVersion(stream),
       readStream: (stream, afterVersion, limit) => {
         read.push(afterVersion);
         return backend.log.readStream(stream, afterVersion, limit);

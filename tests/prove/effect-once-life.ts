@@ -147,6 +147,7 @@ function mortal(log: EventLog, fate: Fate, writing: Set<Promise<unknown>>): Even
       return result;
     },
     recall: (command) => log.recall(command),
+    streamVersion: (stream) => log.streamVersion(stream),
     readStream: (stream, afterVersion, limit) => log.readStream(stream, afterVersion, limit),
   };
 }

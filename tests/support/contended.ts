@@ -9,6 +9,7 @@ export function contended(log: EventLog, times: number, somebodyElse: () => Prom
       return log.append(append);
     },
     recall: (command) => log.recall(command),
+    streamVersion: (stream) => log.streamVersion(stream),
     readStream: (stream, afterVersion, limit) => log.readStream(stream, afterVersion, limit),
   };
 }
