@@ -85,7 +85,7 @@ export async function editAction(editing: Editing, command: EditAction): Promise
       return [
         { ...about(actionId, threadId, provenance, turnId), decision: superseded },
         { ...where, decision: accept(judged, propose(wish, circumstances)) },
-        { ...where, stream: streamOf(notice), decision: accept(notice) },
+        { ...where, stream: notificationStream(notice.value.notificationId), decision: accept(notice) },
       ];
     },
   });
@@ -103,8 +103,4 @@ function inHex(bytes: Uint8Array): string {
 
 function isRevisedBy(load: Parameters<typeof loadAction>[0], revisedId: string): boolean {
   return loadAction(load, revisedId).status !== "none";
-}
-
-function streamOf(notice: NewFact): string {
-  return notificationStream(notice.case === "notificationQueued" ? (notice.value.notificationId ?? "") : "");
 }

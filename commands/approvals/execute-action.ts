@@ -13,13 +13,14 @@ import {
   type Toolbox,
 } from "../../domain/approvals/index.js";
 import { withinTokens } from "../../domain/budgets/index.js";
-import { notificationQueued } from "../../domain/notifications/index.js";
+import { notificationQueued, type Notice } from "../../domain/notifications/index.js";
 import { accept, refuse, type Decision, type NewFact, type Refusal } from "../../domain/shared/index.js";
 import { ContentTrust, EventSource } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { ActorKind } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import { handle, type Handled, type Proposal } from "../handle.js";
 import { notificationStream } from "../notifications/streams.js";
 import type { ActionPlace, Clock, Ids, Provenance, Timers } from "../ports/index.js";
+import { pause } from "../pause.js";
 import { about, isThreadOpen, loadAction, type Deciding } from "./decide-action.js";
 
 /** How long one attempt may take, and how often and how long apart the provider is asked about an unclear one. */
@@ -92,7 +93,7 @@ async function reconcile(
   ask: (signal: AbortSignal) => Promise<Effect>,
 ): Promise<Effect | null> {
   for (let asked = 0; asked < reconcilesMax; asked++) {
-    await pause(ports, firstReconcileMillis * 2 ** asked, stop);
+    await pause(ports.timers, firstReconcileMillis * 2 ** asked, stop);
     stop.throwIfAborted();
     const found = await within(ports, stop, ask);
     stop.throwIfAborted();
@@ -210,10 +211,9 @@ function settled(
   return [outcome, noticeOf(notice, actionId, threadId, turnId)];
 }
 
-export function noticeOf(notice: NewFact, actionId: string, threadId: string | null, turnId: string | null): Proposal {
-  const id = notice.case === "notificationQueued" ? (notice.value.notificationId ?? "") : "";
+export function noticeOf(notice: Notice, actionId: string, threadId: string | null, turnId: string | null): Proposal {
   const where = about(actionId, threadId, { ...executor, contentTrust: ContentTrust.TRUSTED_SYSTEM }, turnId);
-  return { ...where, stream: notificationStream(id), decision: accept(notice) };
+  return { ...where, stream: notificationStream(notice.value.notificationId), decision: accept(notice) };
 }
 
 /** Whatever is thrown is not clear, and takes as long as it may. */
@@ -241,18 +241,4 @@ async function within(
   } finally {
     takeBack();
   }
-}
-
-function pause({ timers }: ExecutorPorts, millis: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const takeBack = timers.after(millis, resolve);
-    stop.addEventListener(
-      "abort",
-      () => {
-        takeBack();
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

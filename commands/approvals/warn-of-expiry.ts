@@ -15,11 +15,10 @@ export async function warnOfExpiry(ports: ExecutorPorts, actionId: string): Prom
     resourceKind: "action",
     resourceId: actionId,
   });
-  const id = notice.case === "notificationQueued" ? (notice.value.notificationId ?? "") : "";
   return handle(ports, {
     at: ports.clock.now(),
     decide: (load) => {
-      const isTold = load(notificationStream(id), false, wasTold);
+      const isTold = load(notificationStream(notice.value.notificationId), false, wasTold);
       const isPending = loadAction(load, actionId).status === "pending";
       if (isTold || !isPending) return [];
       return noticeOf(notice, actionId, place?.threadId ?? null, place?.turnId ?? null);

@@ -1,4 +1,5 @@
 import type { Outcome } from "../../domain/threads/index.js";
+import { pause } from "../pause.js";
 import { askModel, type Asked } from "./ask-model.js";
 import type { Errand, Story } from "./errand.js";
 import { costOf } from "./model-outcome.js";
@@ -46,7 +47,8 @@ async function run(
     case "use":
       return { outcome: await useTool(ports, place, errand, signals), output: null };
     case "wait":
-      await waitUntil(ports, errand.until, signals);
+      // A timer may be a millisecond early.
+      await pause(ports.timers, Math.max(0, errand.until - ports.clock.now() + 1), signalOf(signals));
       return { outcome: { kind: "ready" }, output: null };
   }
 }
@@ -61,16 +63,7 @@ function settle({ budget }: TurnPorts, { outcome, callId = "" }: Done): void {
   if (outcome.kind === "answered" || outcome.kind === "unanswered") budget.settle(callId, costOf(outcome));
 }
 
-function waitUntil({ clock, timers }: TurnPorts, until: number, { stop, interrupt }: TurnSignals): Promise<void> {
-  return new Promise((resolve) => {
-    const isOver = AbortSignal.any([stop, interrupt]);
-    // A timer may be a millisecond early.
-    const takeBack = timers.after(Math.max(0, until - clock.now() + 1), resolve);
-    const leave = () => {
-      takeBack();
-      resolve();
-    };
-    isOver.addEventListener("abort", leave, { once: true });
-    if (isOver.aborted) leave();
-  });
+/** Whoever waits need not wait on when it is told to stop, or a newer message came. */
+function signalOf({ stop, interrupt }: TurnSignals): AbortSignal {
+  return AbortSignal.any([stop, interrupt]);
 }

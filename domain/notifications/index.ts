@@ -1,1 +1,1 @@
-export { approvalNeeded, notificationQueued } from "./notification.js";
+export { approvalNeeded, notificationQueued, type Notice } from "./notification.js";

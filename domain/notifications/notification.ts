@@ -14,15 +14,21 @@ interface About {
   readonly resourceId: string;
 }
 
+/** The fact, with the id that its stream is named after. */
+export type Notice = NewFact & {
+  readonly case: "notificationQueued";
+  readonly value: { readonly notificationId: string };
+};
+
 type Derive = (...parts: readonly string[]) => string;
 
 /** Only opaque ids: what it is about is fetched by those who may see it. The same news about the same thing is told once. */
-export function notificationQueued(derive: Derive, about: About): NewFact {
+export function notificationQueued(derive: Derive, about: About): Notice {
   const notificationId = derive("notification", about.type, about.reason, about.resourceKind, about.resourceId);
   return { case: "notificationQueued", value: { notificationId, ...about } };
 }
 
-export function approvalNeeded(derive: Derive, actionId: string): NewFact {
+export function approvalNeeded(derive: Derive, actionId: string): Notice {
   const about = { type: "approval_needed", reason: "", resourceKind: "action", resourceId: actionId } as const;
   return notificationQueued(derive, about);
 }

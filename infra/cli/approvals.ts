@@ -1,8 +1,8 @@
-import { timestampDate, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { ApprovalsService, type Approval } from "../../proto/gen/pincer/protocol/v1/approvals_pb.js";
 import { ActionStatus, ExecutionOutcome, RiskClass } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import type { CliContext } from "./context.js";
+import { toTime } from "./devices.js";
 import { exitCodes, UsageError } from "./exit.js";
 import { soon, withServer } from "./socket.js";
 
@@ -116,8 +116,4 @@ function toCard(view: ApprovalView & ReturnType<typeof cardOf>): string {
 /** A text of several lines is marked on each of them, so that none can pass for a line of the card. */
 function text(value: unknown): string {
   return typeof value === "string" ? value.replaceAll("\n", "\n                | ") : JSON.stringify(value);
-}
-
-function toTime(timestamp: Timestamp | undefined): string | null {
-  return timestamp === undefined ? null : timestampDate(timestamp).toISOString();
 }

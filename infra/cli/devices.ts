@@ -54,6 +54,6 @@ function toLine({ device_id, name, state, created_at, last_used_at }: DeviceView
   return `${device_id}  ${state.padEnd(7)}  paired ${created_at ?? "-"}  used ${used}  ${printable(name)}`;
 }
 
-function toTime(timestamp: Timestamp | undefined): string | null {
+export function toTime(timestamp: Timestamp | undefined): string | null {
   return timestamp === undefined ? null : timestampDate(timestamp).toISOString();
 }

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Subscription } from "rxjs";
 import { expireAction, rejectAction } from "../../commands/approvals/decide-action.js";
 import { executeAction, type ExecutorPorts } from "../../commands/approvals/execute-action.js";
+import { pause } from "../../commands/pause.js";
 import { warnOfExpiry } from "../../commands/approvals/warn-of-expiry.js";
 import { hour, toText, type EventType } from "../../domain/shared/index.js";
 import {
@@ -133,7 +134,7 @@ export class Executor {
       .catch(async (error: unknown) => {
         if (this.#isStopped()) return;
         this.logger.error({ actionId, err: error }, "an action was left, and is looked at again");
-        await this.#pause(pauseMillis);
+        await pause(this.ports.timers, pauseMillis, this.#stop.signal);
       })
       .finally(() => this.#executing.delete(key));
     this.#executing.set(key, executing);
@@ -143,16 +144,6 @@ export class Executor {
     const times = [await nextDueAt(this.query), await nextExpiryAt(this.query)];
     const waits = times.flatMap((text) => (text === null ? [] : [Date.parse(text) - this.ports.clock.now()]));
     return Math.max(pauseMillisMin, Math.min(lookMillisMax, ...waits));
-  }
-
-  #pause(millis: number): Promise<void> {
-    return new Promise((resolve) => {
-      const takeBack = this.ports.timers.after(millis, resolve);
-      this.#stop.signal.addEventListener("abort", () => {
-        takeBack();
-        resolve();
-      });
-    });
   }
 
   #sleep(millis: number): Promise<void> {

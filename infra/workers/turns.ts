@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { Subscription } from "rxjs";
+import { pause } from "../../commands/pause.js";
 import { ModelError } from "../../commands/ports/index.js";
 import { abandonTurn } from "../../commands/threads/abandon-turn.js";
 import { resumeTurn } from "../../commands/threads/resume-turn.js";
@@ -225,20 +226,10 @@ export class TurnWorker {
       } catch (error) {
         stop.signal.throwIfAborted();
         this.logger.error({ ...place, take, err: error }, "a turn broke off");
-        await this.#pause(firstPauseMillis * 2 ** take, stop.signal);
+        await pause(this.ports.timers, firstPauseMillis * 2 ** take, stop.signal);
       }
     }
     await abandonTurn(this.ports, place);
-  }
-
-  #pause(millis: number, stop: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const takeBack = this.ports.timers.after(millis, resolve);
-      stop.addEventListener("abort", () => {
-        takeBack();
-        resolve();
-      });
-    });
   }
 
   /** What is under way is waited for when it stops. */
