@@ -4,8 +4,7 @@ import { systemIds } from "../../../infra/ports/system-ids.js";
 
 const derive = (...parts: readonly string[]) => systemIds.derive(...parts);
 const about = { type: "approval_expiring", reason: "", resourceKind: "action", resourceId: "a" } as const;
-const idOf = (fact: ReturnType<typeof approvalNeeded>) =>
-  fact.case === "notificationQueued" ? fact.value.notificationId : null;
+const idOf = ({ value }: ReturnType<typeof approvalNeeded>) => value.notificationId;
 
 test("an owner is told that an approval is needed, by ids and nothing else", () => {
   expect(approvalNeeded(derive, "a")).toEqual({
