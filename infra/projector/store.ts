@@ -16,6 +16,7 @@ import {
   requireBookkeeping,
   type Checkpoint,
 } from "./bookkeeping.js";
+import { withPrepared } from "./prepared.js";
 import { ReadModelView } from "./view.js";
 
 /** A rebuild in another process writes in short transactions; this is long enough to get in between. */
@@ -54,7 +55,7 @@ export class ReadModelStore {
     this.#commit = db.prepare("COMMIT");
     this.#dataVersion = pluck(db, "PRAGMA data_version");
     this.#holdsDeleted = db.pragma("user_version", { simple: true }) === holdsDeleted;
-    this.query = new Kysely<ReadModelTables>({ dialect: new SqliteDialect({ database: db }) });
+    this.query = new Kysely<ReadModelTables>({ dialect: new SqliteDialect({ database: withPrepared(db) }) });
   }
 
   /** Opens the file, or makes it. One that is damaged or not a database is thrown away: it comes back from the log. */

@@ -1,8 +1,10 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { refuse } from "../../domain/shared/index.js";
+import type { TurnPlace } from "../../commands/threads/turn-ports.js";
+import { refuse, type EventType } from "../../domain/shared/index.js";
 import type { ThreadEvent } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import type { Growth, LogReader } from "../event-log/index.js";
 import { callerOf, peerKey } from "./caller.js";
+import { glanceAt } from "./glance.js";
 import type { OpenStreams } from "./open-streams.js";
 import { toConnectError } from "./refusal.js";
 import { headOf, heartbeatMillisDefault, watch } from "./watch.js";
@@ -19,6 +21,8 @@ export interface Known {
   readonly knownHash: Uint8Array;
 }
 
+const turnEnds: ReadonlySet<string> = new Set(["turnCompleted", "turnFailed"]);
+
 /** Opens streams of a thread, or of the whole log, for those who call. */
 export class EventStreams {
   constructor(
@@ -29,38 +33,60 @@ export class EventStreams {
     private readonly heartbeatMillis = heartbeatMillisDefault,
   ) {}
 
-  /** In the form in which the client wants it. */
   open(threadId: string | null, from: number, known: Known, context: HandlerContext): AsyncGenerator<ThreadEvent> {
-    const asJson = context.requestHeader.get("content-type")?.includes("json") ?? false;
-    const watching = this.#admit(threadId, context, context.signal);
+    const watching = this.#watching(threadId, context);
     if (from > 0) this.observer.resumed();
-    return watch(threadId, from, { ...watching, isSameLog: this.#isKnown(known), asJson });
+    return watch(threadId, from, { ...watching, isSameLog: this.#isKnown(known) });
   }
 
   /**
-   * In a form that can be looked into on the way; until the client leaves, or until `left`. `begin` says from where, and is
-   * asked only once it is certain that the client may have a stream.
+   * What happens in a turn until it ends, or its thread does. `begin` says from where, and is asked only once it is certain
+   * that the client may have a stream.
    */
-  async *openDecoded(
-    threadId: string,
+  async *openTurn(
+    { threadId, turnId }: TurnPlace,
     context: HandlerContext,
-    left: AbortSignal,
     begin: () => Promise<number>,
   ): AsyncGenerator<ThreadEvent, void, void> {
-    const watching = this.#admit(threadId, context, left);
-    yield* watch(threadId, await begin(), { ...watching, isSameLog: true, asJson: true });
+    const watching = this.#watching(threadId, context);
+    const choose = (event: Uint8Array) => {
+      const seen = glanceAt(event);
+      const isOfTurn = seen.turnId === turnId;
+      if (seen.type === "threadDeleted" || (isOfTurn && turnEnds.has(seen.type))) return "last";
+      return isOfTurn ? "pass" : "skip";
+    };
+    yield* watch(threadId, await begin(), { ...watching, isSameLog: true, choose });
   }
 
-  /** Lets a client have a stream, or refuses. */
-  #admit(threadId: string | null, context: HandlerContext, left: AbortSignal) {
+  /** Lets a client wait as if it had a stream, or refuses. Aborts as the stream would. */
+  admit(context: HandlerContext, left: AbortSignal, behind: () => number = () => 0): AbortSignal {
+    return this.streams.open(callerOf(context), context.values.get(peerKey), left, behind);
+  }
+
+  /** Resolves when one of these may have come to the thread, or there is no point in waiting on. */
+  next(threadId: string, types: ReadonlySet<EventType>, over: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const leave = () => {
+        takeBack();
+        over.removeEventListener("abort", leave);
+        resolve();
+      };
+      const takeBack = this.growth.onNext(threadId, leave, types);
+      over.addEventListener("abort", leave);
+      if (over.aborted) leave();
+    });
+  }
+
+  /** A stream in the form in which the client wants it. */
+  #watching(threadId: string | null, context: HandlerContext) {
     const { log, growth, observer, heartbeatMillis } = this;
     let cursor: number | null = null;
     const behind = () => (cursor === null ? 0 : headOf(log, threadId) - cursor);
-    const signal = this.streams.open(callerOf(context), context.values.get(peerKey), left, behind);
     return {
       log,
       growth,
-      signal,
+      signal: this.admit(context, context.signal, behind),
+      asJson: context.requestHeader.get("content-type")?.includes("json") ?? false,
       heartbeatMillis,
       onSent: (sent: number) => {
         cursor = sent;

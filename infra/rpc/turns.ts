@@ -3,14 +3,15 @@ import type { Kysely } from "kysely";
 import type { Handling } from "../../commands/handle.js";
 import type { Clock, Ids } from "../../commands/ports/index.js";
 import { startTurn, turnIdOf, type StartTurn } from "../../commands/threads/start-turn.js";
-import { refuse } from "../../domain/shared/index.js";
+import type { TurnPlace } from "../../commands/threads/turn-ports.js";
+import { refuse, toInstant, toText, type EventType, type PayloadOf } from "../../domain/shared/index.js";
 import { TriggerType } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
-import type { ThreadEvent } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import { ReasoningVisibility } from "../../proto/gen/pincer/protocol/v1/turn_events_pb.js";
 import { QueueMode, type TurnsService } from "../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import { findPendingOfTurn } from "../../read-models/approvals/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
-import { findTurn } from "../../read-models/threads/index.js";
+import { findLastAnswer, findTurn, type TurnRow } from "../../read-models/threads/index.js";
+import type { LogReader } from "../event-log/index.js";
 import { provenanceOf } from "./caller.js";
 import { toCount, type EventStreams } from "./event-streams.js";
 import { expectDone, toConnectError } from "./refusal.js";
@@ -21,7 +22,7 @@ const sendMillisMax = 100_000;
 type Asked = Omit<StartTurn, "at" | "provenance" | "allowsRawReasoning">;
 
 export function turnsService(
-  handling: Handling & { readonly ids: Ids },
+  handling: Handling & { readonly log: LogReader; readonly ids: Ids },
   streams: EventStreams,
   query: Kysely<ReadModelTables>,
   clock: Clock,
@@ -38,42 +39,56 @@ export function turnsService(
     const { events } = expectDone(await startTurn(handling, command));
     return (events[0]?.sequence ?? 1) - 1;
   };
-  /** The events of a turn until it ends, or its thread does. It is started once it is certain that they can be watched. */
-  async function* runTurn(
-    asked: ReturnType<typeof named>,
-    from: number,
-    context: HandlerContext,
-    left: AbortSignal,
-  ): AsyncGenerator<ThreadEvent, void, void> {
-    const { threadId, turnId } = asked;
-    const start = async () => {
-      const before = await begin(asked, context);
-      return from === 0 ? before : from;
-    };
-    for await (const event of streams.openDecoded(threadId, context, left, start)) {
-      const { payload } = event;
-      const isOfTurn = event.turnId === turnId;
-      if (isOfTurn || ofEveryStream.has(payload.case)) yield event;
-      if (payload.case === "threadDeleted" || (isOfTurn && isEnd(payload.case))) return;
-      // Whoever asks from beyond the end of the turn has seen it.
-      if (payload.case === "heartbeat" && payload.value.upToDate && (await isOver(turnId, payload.value))) return;
-    }
-  }
   /** Whether all of it was in the log when the heartbeat was. */
   const isOver = async (turnId: string, { headPosition }: { readonly headPosition: bigint }) => {
     const turn = await findTurn(query, turnId);
     if (turn === undefined) return true; // It went with its thread.
     return turn.ended_position !== null && turn.ended_position <= Number(headPosition);
   };
-
-  const firstPending = async (turnId: string) => (await findPendingOfTurn(query, turnId))?.action_id ?? "";
+  /** The turn once it has ended, or waits for the owner, who may take a day. Rejects if it takes longer than a call may. */
+  const settled = async ({ threadId, turnId }: TurnPlace, over: AbortSignal): Promise<TurnRow> => {
+    for (;;) {
+      const news = streams.next(threadId, settling, over); // Before it looks, so that it misses nothing.
+      await handling.readModels.reached(handling.log.head().position);
+      const turn = await findTurn(query, turnId);
+      if (turn === undefined) throw toConnectError(refuse("thread_deleted"));
+      if (turn.ended_position !== null || turn.paused_position !== null) return turn;
+      if (over.reason instanceof Error) throw over.reason;
+      if (over.aborted) throw toConnectError(refuse("turn_unfinished", { turnId }));
+      await news;
+    }
+  };
+  /** What the turn has come to, with the event that says so. */
+  const outcomeOf = async (turn: TurnRow) => {
+    const { turn_id: turnId, thread_id: threadId, ended_position, paused_position } = turn;
+    const [row] = handling.log.readAll((ended_position ?? paused_position ?? 0) - 1, 1);
+    if (row === undefined) throw new Error(`turn ${turnId} has ended at a position that is not in the log`);
+    const { sequence, type, payload } = handling.log.decode(row);
+    if (type === "turnFailed") {
+      const failed = payload as PayloadOf<"turnFailed"> | null;
+      throw toConnectError(refuse("turn_failed", { turnId, ...failureOf(failed) }));
+    }
+    const assistantMessage = (await findLastAnswer(query, { threadId, turnId }))?.content ?? "";
+    const actionId = turn.status === "paused" ? ((await findPendingOfTurn(query, turnId))?.action_id ?? "") : "";
+    return { turnId, assistantMessage, actionId, lastSequence: BigInt(sequence ?? 0) };
+  };
 
   return {
     async *startTurn(request, context) {
       requireKnown(request);
       const from = toCount(request.resumeFromSequence);
       const asked = named({ ...request, text: request.userText, requestedBudget: request.requestedBudget ?? null });
-      yield* runTurn(asked, from, context, context.signal);
+      const { threadId, turnId } = asked;
+      const start = async () => {
+        const before = await begin(asked, context);
+        return from === 0 ? before : from;
+      };
+      for await (const event of streams.openTurn({ threadId, turnId }, context, start)) {
+        yield event;
+        // Whoever asks from beyond the end of the turn has seen it.
+        const { payload } = event;
+        if (payload.case === "heartbeat" && payload.value.upToDate && (await isOver(turnId, payload.value))) return;
+      }
     },
 
     async sendTurn({ threadId, userText, triggerType, clientMessageId }, context) {
@@ -85,45 +100,31 @@ export function turnsService(
       };
       requireKnown({ ...usual, triggerType });
       const asked = named({ ...usual, threadId, clientMessageId, text: userText, triggerType });
-      const { turnId } = asked;
       // Not AbortSignal.timeout: joined with others, it may be collected before its time.
       const late = new AbortController();
-      setTimeout(() => {
+      const timer = setTimeout(() => {
         late.abort();
-      }, sendMillisMax).unref();
-      const left = AbortSignal.any([context.signal, late.signal]);
-      let assistantMessage = "";
-      for await (const { payload, sequence } of runTurn(asked, 0, context, left)) {
-        switch (payload.case) {
-          case "assistantMessageCommitted":
-            assistantMessage = payload.value.fullText;
-            break;
-          case "turnPaused":
-            // It waits for the owner, who may take a day; the client need not. If it goes on by now, so do we.
-            if ((await findTurn(query, turnId))?.status !== "paused") break;
-            return { turnId, assistantMessage, actionId: await firstPending(turnId), lastSequence: sequence };
-          case "turnCompleted":
-            return { turnId, assistantMessage, lastSequence: sequence };
-          case "turnFailed": {
-            const { code, message } = payload.value;
-            throw toConnectError(refuse("turn_failed", { turnId, code, message }));
-          }
-          case "threadDeleted":
-            throw toConnectError(refuse("thread_deleted"));
-          default:
-            break;
-        }
+      }, sendMillisMax);
+      try {
+        const over = streams.admit(context, AbortSignal.any([context.signal, late.signal]));
+        await begin(asked, context);
+        return await outcomeOf(await settled(asked, over));
+      } finally {
+        clearTimeout(timer);
       }
-      throw toConnectError(refuse("turn_unfinished", { turnId }));
     },
   };
 }
 
-/** What is said of the stream, or of the whole thread. */
-const ofEveryStream: ReadonlySet<ThreadEvent["payload"]["case"]> = new Set(["heartbeat", "streamGap", "threadDeleted"]);
+/** What may settle a turn, for whoever waits for that. */
+const settling: ReadonlySet<EventType> = new Set(["turnCompleted", "turnFailed", "turnPaused", "threadDeleted"]);
 
-function isEnd(type: ThreadEvent["payload"]["case"]): boolean {
-  return type === "turnCompleted" || type === "turnFailed";
+/** Why it has failed, and whether and when it makes sense to try again. */
+function failureOf(failed: PayloadOf<"turnFailed"> | null) {
+  if (failed === null) return {};
+  const { code, message, retryable, retryAt } = failed;
+  const when = retryAt === undefined ? {} : { retryAt: toText(toInstant(retryAt)) };
+  return { code, message, retryable: String(retryable), ...when };
 }
 
 /** Values that a newer client may know, and we do not. */

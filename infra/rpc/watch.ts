@@ -20,6 +20,8 @@ export interface Watching {
   readonly isSameLog: boolean;
   /** Aborted with an error that the client shall be told, or with none when it has gone. */
   readonly signal: AbortSignal;
+  /** What of it the client gets, by the stored bytes; after what is "last" the stream ends. */
+  readonly choose?: (event: Uint8Array) => "pass" | "skip" | "last";
   /** After so long without an event the stream says that it is still there. */
   readonly heartbeatMillis: number;
   /** Where the stream is. */
@@ -64,9 +66,11 @@ export async function* watch(
         yield gap(log, threadId, cursor);
         return;
       }
-      yield bytes === null ? withoutPayload(log, next) : toMessage(bytes, watching.asJson);
+      const choice = bytes === null ? "pass" : (watching.choose?.(bytes) ?? "pass");
+      if (choice !== "skip") yield bytes === null ? withoutPayload(log, next) : toMessage(bytes, watching.asJson);
       cursor = next;
       watching.onSent(cursor);
+      if (choice === "last") return;
     }
     if (page.length > 0) {
       pageEvents = fitting(page);

@@ -6,7 +6,7 @@ import type { Projection, Write } from "../shared/projection.js";
 /** What it is made from is never erased: ids, times and codes, and nothing that anybody said. */
 export const turnsProjection: Projection = {
   name: "turns",
-  version: 1,
+  version: 2,
   tables: [turns],
   on: {
     turnQueued(event, write) {
@@ -20,11 +20,13 @@ export const turnsProjection: Projection = {
       const started = { status: "running", started_at: occurredAt, started_position: position };
       write.insert(turns, { ...newTurn(event, threadId, payload), ...started });
     },
-    turnPaused({ payload }, write) {
-      if (payload !== null) write.update(turns, { turn_id: payload.turnId }, { status: "paused" });
+    turnPaused({ payload, position }, write) {
+      if (payload !== null)
+        write.update(turns, { turn_id: payload.turnId }, { status: "paused", paused_position: position });
     },
     turnResumed({ payload }, write) {
-      if (payload !== null) write.update(turns, { turn_id: payload.turnId }, { status: "running" });
+      if (payload !== null)
+        write.update(turns, { turn_id: payload.turnId }, { status: "running", paused_position: null });
     },
     turnCompleted(event, write) {
       const { assistantMessageId = "" } = event.payload ?? {};
@@ -57,6 +59,7 @@ function newTurn(
     ended_at: null,
     position: event.position,
     started_position: null,
+    paused_position: null,
     ended_position: null,
   };
 }

@@ -1,4 +1,5 @@
 export {
+  findLastAnswer,
   findMessage,
   listLatestMessages,
   listMessages,

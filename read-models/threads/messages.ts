@@ -54,6 +54,22 @@ export function findMessage(db: Kysely<ReadModelTables>, messageId: string): Pro
   return db.selectFrom("messages").selectAll().where("message_id", "=", messageId).executeTakeFirst();
 }
 
+/** What the assistant has said last in a turn. */
+export function findLastAnswer(
+  db: Kysely<ReadModelTables>,
+  of: { readonly threadId: string; readonly turnId: string },
+): Promise<MessageRow | undefined> {
+  return db
+    .selectFrom("messages")
+    .selectAll()
+    .where("thread_id", "=", of.threadId)
+    .where("turn_id", "=", of.turnId)
+    .where("role", "=", "assistant")
+    .orderBy("position", "desc")
+    .limit(1)
+    .executeTakeFirst();
+}
+
 /** All messages of these turns, in the order of the turns, as far as they are the thread's. */
 export async function listMessagesOfTurns(
   db: Kysely<ReadModelTables>,

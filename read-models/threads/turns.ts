@@ -19,6 +19,8 @@ export const turns = table(
     /** Where it was queued, and once it has started, where it started. */
     position: "integer",
     started_position: "integer?",
+    /** Where it was paused, while it is. */
+    paused_position: "integer?",
     ended_position: "integer?",
   },
   { primaryKey: ["turn_id"], indexes: [["thread_id", "started_position"], ["status"]] },

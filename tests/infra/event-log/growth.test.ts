@@ -3,7 +3,7 @@ import { firstValueFrom } from "rxjs";
 import { Growth, type SqliteEventLog } from "../../../infra/event-log/index.js";
 import { appendOf, noon, record, write } from "../../support/appends.js";
 import { fromOwner } from "../../support/backend.js";
-import { said, threadCreated } from "../../support/facts.js";
+import { said, threadCreated, threadDeleted } from "../../support/facts.js";
 import { workbench } from "../../support/workbench.js";
 
 const bench = workbench();
@@ -51,6 +51,23 @@ describe("growth", () => {
     for (const text of ["x", "y", "z"]) await record(log, appendOf(write("a", "any", said(text))));
     expect(times).toBe(3);
     expect(growth.waiting).toBe(1);
+  });
+
+  test("lets whoever waits for certain types sleep until one of them comes", async () => {
+    growth.onNext("a", () => woken.push("end"), new Set(["turnCompleted", "threadDeleted"]));
+    wait("a", "anything");
+    await record(log, appendOf(write("a", "any", threadCreated, said("x"))));
+    expect(woken).toEqual(["anything"]);
+    await record(log, appendOf(write("a", "any", said("y"), threadDeleted)));
+    expect(woken).toEqual(["anything", "end"]);
+    expect(growth.waiting).toBe(0);
+  });
+
+  test("wakes also them for what another process has written: it may be anything", async () => {
+    growth.onNext("a", () => woken.push("end"), new Set(["turnCompleted"]));
+    await record(bench.log(), appendOf(write("a", "any", threadCreated)));
+    log.noticeForeignCommits();
+    expect(woken).toEqual(["end"]);
   });
 
   test("forgets who has taken it back, also when it was woken before", async () => {

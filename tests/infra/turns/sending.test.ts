@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { toInstant } from "../../../domain/shared/index.js";
 import { done, fails, finish, gate, says, streams, text, toolCall, usage } from "../../support/model-server.js";
 import { textsIn, valuesOf } from "../../support/turn-client.js";
 import { take, untilOpenStreams } from "../../support/watcher.js";
@@ -50,7 +51,7 @@ describe("SendTurn", () => {
     [fails(401), "MODEL_UNAUTHORIZED"],
     [fails(402), "MODEL_PAYMENT_REQUIRED"],
     [fails(400), "MODEL_REJECTED"],
-    [fails(429, { "retry-after": "3600" }), "MODEL_RATE_LIMITED"],
+    [fails(429, { "retry-after": "3600" }), "MODEL_RATE_LIMITED"], // Which also says when it makes sense again.
   ])("is refused with the reason when the turn fails, and again when it is sent again", async (trouble, code) => {
     const { phone, model } = stage;
     const asked = { threadId: await phone.newThread(), userText: "Hello.", clientMessageId: "m" };
@@ -58,11 +59,14 @@ describe("SendTurn", () => {
     const refused = await refusedBy(phone.turns.sendTurn(asked));
     const [failed] = valuesOf(await phone.replay(asked.threadId), "turnFailed");
     const turnId = (await phone.turn(asked))[0]!.turnId;
+    const { message, retryable, retryAt } = failed!;
+    const when = retryAt === undefined ? {} : { retryAt: new Date(toInstant(retryAt)).toISOString() };
     expect(refused).toEqual({
       code: "Aborted",
       refusal: "turn_failed",
-      facts: { turnId, code, message: failed!.message },
+      facts: { turnId, code, message, retryable: String(retryable), ...when },
     });
+    expect("retryAt" in refused.facts).toBe(code === "MODEL_RATE_LIMITED");
     expect(await refusedBy(phone.turns.sendTurn(asked))).toEqual(refused);
     expect(model.requests).toHaveLength(1);
   });

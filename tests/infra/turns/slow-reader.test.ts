@@ -31,6 +31,7 @@ function startTurn(backend: Backend, threadId: string): AsyncIterator<ThreadEven
     protocolName: "connect",
     requestMethod: "POST",
     url: "https://localhost/",
+    requestHeader: { "content-type": "application/connect+json" }, // So that what is sent can be looked into.
     contextValues: createContextValues().set(callerKey, { kind: "operator" }),
   });
   const request = create(StartTurnRequestSchema, { threadId, userText: "Hello." });

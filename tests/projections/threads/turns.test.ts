@@ -56,6 +56,7 @@ describe("a turn", () => {
       ended_at: null,
       position: 2,
       started_position: null,
+      paused_position: null,
       ended_position: null,
     };
     const backend = await after(threadCreated, turnQueued("b"));
@@ -75,6 +76,13 @@ describe("a turn", () => {
     expect(await statuses(backend)).toEqual({ a: "paused", b: "paused", c: "running" });
     await record(backend.log, appendOf(write("t", "any", turnCompleted("x"), turnResumed("b"))));
     expect(await statuses(backend)).toEqual({ a: "paused", b: "running", c: "completed" });
+  });
+
+  test("says where it was paused, as long as it is", async () => {
+    const backend = await after(turnStarted("a"), turnPaused("a"));
+    expect(await rows(backend)).toMatchObject([{ paused_position: 2 }]);
+    await record(backend.log, appendOf(write("t", "any", turnResumed("a"))));
+    expect(await rows(backend)).toMatchObject([{ paused_position: null }]);
   });
 
   test("that was running when the server was restarted still runs", async () => {
