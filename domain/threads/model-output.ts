@@ -7,6 +7,7 @@ const toolNameLengthMax = 100;
 const justificationLengthMax = 2_000;
 const argumentsLengthMax = 256 * 1024;
 const argumentsDepthMax = 20;
+const whyLengthMax = 2_000;
 const tooLarge = "are larger than allowed";
 
 /** What a model has said, as it said it. */
@@ -42,13 +43,18 @@ const argumentsObject = z.record(z.string(), z.unknown());
 const specified = z.strictObject({
   assistant_message: z.string(),
   proposed_actions: z
-    .array(
-      z.strictObject({
-        tool: toolName,
-        identity: z.enum(["user", "bot"]).nullable().default(null),
-        args: argumentsObject,
-        justification: z.string().max(justificationLengthMax).default(""),
-      }),
+    .array(z.unknown())
+    .max(callsPerStepMax)
+    // Only then is each of them looked at: every one that is wrong takes its time.
+    .pipe(
+      z.array(
+        z.strictObject({
+          tool: toolName,
+          identity: z.enum(["user", "bot"]).nullable().default(null),
+          args: argumentsObject,
+          justification: z.string().max(justificationLengthMax).default(""),
+        }),
+      ),
     )
     .default([]),
 });
@@ -77,11 +83,12 @@ function fromToolCalls({ text, toolCalls }: ModelOutput): Normalised {
   for (const { id, name, argumentsJson } of toolCalls) {
     const tool = toolName.safeParse(name);
     if (!tool.success) return invalid(`the call ${quoted(id)} names no tool`);
+    if (argumentsJson.length > argumentsLengthMax) return invalid(`the arguments of ${quoted(name)} ${tooLarge}`);
     // A tool without parameters is called with nothing by some models.
     const value = argumentsJson.trim() === "" ? {} : parsed(argumentsJson);
     const args = argumentsObject.safeParse(value);
     if (!args.success) return invalid(`the arguments of ${quoted(name)} are not a JSON object`);
-    const wrong = argumentsJson.length > argumentsLengthMax ? tooLarge : whatIsOdd(value, argumentsDepthMax);
+    const wrong = whatIsOdd(value, argumentsDepthMax);
     if (wrong !== null) return invalid(`the arguments of ${quoted(name)} ${wrong}`);
     calls.push({ id, tool: tool.data, args: args.data, identity: null, justification: "" });
   }
@@ -90,16 +97,18 @@ function fromToolCalls({ text, toolCalls }: ModelOutput): Normalised {
 
 /** A text is a text, unless it is the object that the specification asks for. */
 function fromText(text: string): Normalised {
-  const value = parsed(withoutFence(text.trim()));
-  if (value === undefined && /^(?:```(?:json)?\s*)?\{[\s\S]*"assistant_message"/u.test(text.trim())) {
-    return invalid("the answer is meant as a JSON object, and is none");
-  }
+  const trimmed = text.trim();
+  const isPerhapsObject = /^(?:```(?:json)?\s*)?\{/u.test(trimmed) && trimmed.includes('"assistant_message"');
+  if (!isPerhapsObject) return { outcome: "valid", text, calls: [] };
+  if (text.length > argumentsLengthMax) return invalid(`the proposed actions ${tooLarge}`);
+  const value = parsed(withoutFence(trimmed));
+  if (value === undefined) return invalid("the answer is meant as a JSON object, and is none");
   const isMeantAsObject = typeof value === "object" && value !== null && "assistant_message" in value;
   if (!isMeantAsObject) return { outcome: "valid", text, calls: [] };
   const result = specified.safeParse(value);
   if (!result.success) return invalid(z.prettifyError(result.error));
   const { assistant_message, proposed_actions } = result.data;
-  const wrong = text.length > argumentsLengthMax ? tooLarge : whatIsOdd(value, argumentsDepthMax + 3);
+  const wrong = whatIsOdd(value, argumentsDepthMax + 3);
   if (wrong !== null) return invalid(`the proposed actions ${wrong}`);
   // They have no ids of their own; their place among the others is one.
   const calls = proposed_actions.map((action, index) => ({ id: `action_${index + 1}`, ...action }));
@@ -108,7 +117,9 @@ function fromText(text: string): Normalised {
 
 /** Models like to wrap JSON as if it were part of a text. */
 function withoutFence(text: string): string {
-  return /^```(?:json)?\s*\n([\s\S]*)\n```$/.exec(text)?.[1] ?? text;
+  const firstLineEnd = text.indexOf("\n");
+  const isFenced = ["```", "```json"].includes(text.slice(0, firstLineEnd).trimEnd()) && text.endsWith("\n```");
+  return isFenced ? text.slice(firstLineEnd, -"```".length) : text;
 }
 
 function parsed(json: string): unknown {
@@ -134,7 +145,7 @@ function whatIsOdd(value: unknown, depthMax: number): string | null {
 }
 
 function invalid(why: string): Normalised {
-  return { outcome: "invalid", why };
+  return { outcome: "invalid", why: why.slice(0, whyLengthMax) };
 }
 
 /** Names come from the model: short, and recognisable as a name. */

@@ -13,9 +13,12 @@ export class ThinkingGist {
   add(text: string): string {
     // Where a paragraph ends is known once the next begins.
     const all = this.#tail + text;
-    this.#tail = /\n\s*$/u.exec(all)?.[0] ?? "";
+    const tailAt = all.indexOf("\n", all.trimEnd().length);
+    const tail = tailAt === -1 ? "" : all.slice(tailAt);
+    // However long it is, it matters only whether it is the end of a line or of a paragraph.
+    this.#tail = tail.includes("\n", 1) ? "\n\n" : tail.slice(0, 1);
     let gist = "";
-    for (const piece of all.slice(0, all.length - this.#tail.length).split(/(\n\s*\n)/u)) {
+    for (const piece of all.slice(0, all.length - tail.length).split(/(\n\s*\n)/u)) {
       if (/^\n\s*\n$/u.test(piece)) gist += this.end();
       else gist += this.#continue(piece);
     }
@@ -32,21 +35,21 @@ export class ThinkingGist {
 
   #continue(piece: string): string {
     if (this.#isTold) return "";
-    this.#paragraph += piece;
-    const isSentence = /[.!?:]\s/u.test(this.#paragraph.trimStart()) || bare(this.#paragraph).length > gistLengthMax;
+    this.#paragraph = spaced(this.#paragraph + piece).trimStart();
+    const isSentence = /[.!?:]\s/u.test(this.#paragraph) || this.#paragraph.trimEnd().length > gistLengthMax;
     if (!isSentence) return "";
     this.#isTold = true;
     return beginning(this.#paragraph);
   }
 }
 
-function bare(paragraph: string): string {
-  return paragraph.replaceAll(/\s+/gu, " ").trim();
+function spaced(paragraph: string): string {
+  return paragraph.replaceAll(/\s+/gu, " ");
 }
 
 /** The first sentence, on a line of its own. */
 function beginning(paragraph: string): string {
-  const text = bare(paragraph);
+  const text = paragraph.trim();
   if (text === "") return "";
   const sentence = /^.*?[.!?:](?=\s|$)/u.exec(text)?.[0] ?? text;
   return sentence.length <= gistLengthMax

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { callsPerStepMax, normalise } from "../../../domain/threads/index.js";
 import { asRead } from "../../support/facts.js";
+import { growthOf, linearGrowthMax } from "../../support/growth.js";
 
 const said = (text: string) => ({ text, toolCalls: [] });
 const called = (...calls: readonly [id: string, name: string, argumentsJson: string][]) => ({
@@ -226,4 +227,44 @@ test("anything at all is understood or refused, and never thrown", () => {
       else expect(normalised.why).not.toBe("");
     }),
   );
+});
+
+describe("however much a model says, it is understood or refused in a time that grows with it:", () => {
+  const shape = (actions: string) => `{"assistant_message":"","proposed_actions":[${actions}]}`;
+
+  test.each<[string, (size: number) => string]>([
+    ["a fence without an end", (size) => `\`\`\`${"\n".repeat(size)}x`],
+    ["a fence with an end after much nothing", (size) => `\`\`\`${"\n".repeat(size)}\n\`\`\``],
+    ["a fence around half an object", (size) => `\`\`\`json${"\n".repeat(size)}{"assistant_message":`],
+    ["the beginnings of many objects", (size) => "{".repeat(size)],
+    ["the names of many messages", (size) => `{${'"assistant_message" '.repeat(size)}`],
+    ["nothing", (size) => " ".repeat(size)],
+  ])("%s", (_what, text) => {
+    expect(growthOf((size) => normalise(said(text(size))), 4_000)).toBeLessThan(linearGrowthMax);
+  });
+
+  test("more actions than may be are counted, and not looked at", () => {
+    const many = (count: number) => normalise(said(shape(Array.from({ length: count }, () => "1").join(","))));
+    expect(many(callsPerStepMax)).toMatchObject({ why: expect.stringContaining("expected object") as unknown });
+    expect(many(callsPerStepMax + 1)).toEqual({
+      outcome: "invalid",
+      why: expect.not.stringContaining("expected object") as unknown,
+    });
+  });
+
+  test("more arguments than may be are not looked at", () => {
+    const why = 'the arguments of "t" are larger than allowed';
+    expect(normalise(called(["1", "t", "[".repeat(256 * 1024 + 1)]))).toEqual({ outcome: "invalid", why });
+    expect(normalise(said(shape("[".repeat(256 * 1024))))).toEqual({
+      outcome: "invalid",
+      why: "the proposed actions are larger than allowed",
+    });
+  });
+
+  test("what is wrong is told in so many words and no more", () => {
+    const keys = Array.from({ length: 10_000 }, (_, n) => `"k${n}":1`).join(",");
+    const refused = normalise(said(`{"assistant_message":"",${keys}}`));
+    expect(refused).toMatchObject({ outcome: "invalid", why: expect.stringContaining('"k1"') as unknown });
+    expect(refused.outcome === "invalid" && refused.why.length).toBeLessThanOrEqual(2_000);
+  });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { ThinkingGist } from "../../../domain/threads/index.js";
+import { growthOf, linearGrowthMax } from "../../support/growth.js";
 
 /** What is shown after each piece, and at the end. */
 function shown(...pieces: readonly string[]): string[] {
@@ -132,4 +133,18 @@ describe("whatever a model thinks, and in whatever pieces it comes,", () => {
     }
     return pieces;
   }
+});
+
+describe("however much a model thinks, its gist is found in a time that grows with it:", () => {
+  test.each<[string, (size: number) => readonly string[]]>([
+    ["lines of nothing", (size) => [`${"\n".repeat(size)}x`]],
+    ["lines of nothing, and then nothing more", (size) => ["\n".repeat(size)]],
+    ["a long line of nothing", (size) => [`\n${" ".repeat(size)}x`]],
+    ["lines of nothing, one by one", (size) => Array.from({ length: size }, () => "\n")],
+    ["blanks, one by one", (size) => Array.from({ length: size }, () => " ")],
+    ["short paragraphs", (size) => ["a\n\n".repeat(size)]],
+    ["a word without end", (size) => ["x".repeat(size)]],
+  ])("%s", (_what, pieces) => {
+    expect(growthOf((size) => whole(...pieces(size)), 4_000)).toBeLessThan(linearGrowthMax);
+  });
 });
