@@ -24,12 +24,24 @@ export function fenced(content: string, { tool, origin }: Source, boundary: stri
   ].join("\n");
 }
 
-/** An image that is fetched tells its sender that it was looked at, and whatever else is in its address. */
+/**
+ * An image that is fetched tells its sender that it was looked at, and whatever else is in its address. The usual ones are
+ * replaced by their name. However else one may be written, it begins with `![` or with a tag: a blank in there, and it is
+ * none. No pattern reads beyond where the next match may begin, so the time that this takes grows with the content.
+ */
 export function withoutRemoteImages(content: string): string {
   return content
-    .replaceAll(/!\[([^\]]*)\]\([^)]*\)/gu, "[image: $1]")
-    .replaceAll(/!\[([^\]]*)\]\[[^\]]*\]/gu, "[image: $1]")
-    .replaceAll(/<(?:img|source|video|audio|picture|iframe|object|embed|svg)\b[^>]*>/giu, "[image]");
+    .replaceAll(/!\[([^[\]]*)\](?:\([^()]*\)|\[[^[\]]*\])/gu, "[image: $1]")
+    .replaceAll(/<(?:img|source|video|audio|picture|iframe|object|embed|svg)\b[^<>]*>/giu, "[image]")
+    .replaceAll(/<([a-z][^\s/<>]*)(>?)/giu, (tag, name: string, end: string) =>
+      isHarmless(name, end) ? tag : `< ${name}${end}`,
+    )
+    .replaceAll("![", "! [");
+}
+
+/** Without attributes a tag loads nothing, unless what it encloses does. Many are none: `Map<string>`, `<ada@b.example>`. */
+function isHarmless(name: string, end: string): boolean {
+  return end === ">" && !["style", "script"].includes(name.toLowerCase());
 }
 
 function oneLine(text: string): string {
