@@ -2,9 +2,9 @@ import { refuse, type Refusal } from "./decision.js";
 
 const encoder = new TextEncoder();
 
-/** Refuses text that is empty, not Unicode, or longer in UTF-8 than `textBytesMax`. */
+/** Refuses text that says nothing, is not Unicode, or longer in UTF-8 than `textBytesMax`. */
 export function refuseText(text: string, textBytesMax: number): Refusal | null {
-  return text === "" ? refuse("text_empty") : refuseTextIfAny(text, textBytesMax);
+  return text.trim() === "" ? refuse("text_empty") : refuseTextIfAny(text, textBytesMax);
 }
 
 /** The same where saying nothing means something. */
