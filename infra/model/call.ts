@@ -8,7 +8,7 @@ import type { Awaited, ModelTimeouts } from "./timeouts.js";
 export class Call {
   readonly #controller = new AbortController();
   readonly #total: NodeJS.Timeout;
-  #isOver = false;
+  #clocksAreStopped = false;
   #step: NodeJS.Timeout | undefined;
 
   constructor(
@@ -28,7 +28,7 @@ export class Call {
   /** Says what comes next; the clock of what came before stops. */
   expect(next: Exclude<Awaited, "total">): void {
     clearTimeout(this.#step);
-    if (!this.#isOver) this.#step = this.#startClock(next);
+    if (!this.#clocksAreStopped) this.#step = this.#startClock(next);
   }
 
   /** Ends the call, hangs up, and says for which reason it ended: perhaps an earlier one. */
@@ -37,11 +37,16 @@ export class Call {
     return this.signal.reason;
   }
 
-  /** Stops the clocks: the call is over, well or not. */
-  end(): void {
-    this.#isOver = true;
+  /** From here on nothing of it can be late. */
+  stopClocks(): void {
+    this.#clocksAreStopped = true;
     clearTimeout(this.#step);
     clearTimeout(this.#total);
+  }
+
+  /** The call is over, well or not. */
+  end(): void {
+    this.stopClocks();
     this.asker.removeEventListener("abort", this.#leave);
   }
 

@@ -48,7 +48,7 @@ export function chatCompletionsModel(options: {
       fetch: wire(call),
       maxRetries: 0,
       // The clocks are ours; this one, for the head of the response, must only not be sooner.
-      timeout: timeouts.totalMillisMax + 1_000,
+      timeout: timeouts.totalMillisMax + 10_000,
       logLevel: "off",
       // What is not given it takes from the environment. The key it does not need: see the wire.
       apiKey: "unknown",

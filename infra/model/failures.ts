@@ -69,11 +69,11 @@ function errorIn(error: unknown): { status: number | null; words: string } {
   };
 }
 
+/** One of 403 knows the key, and will not have this request, such as one that its moderation has flagged. */
 function troubleOf(status: number): ModelTrouble {
   if (status >= 500) return "unavailable";
   switch (status) {
     case 401:
-    case 403:
       return "unauthorized";
     case 402:
       return "payment_required";

@@ -7,6 +7,8 @@ import { wordsIn } from "./failures.js";
 
 /** Of the body of a failure. */
 const failureBytesMax = 64 * 1024;
+/** How long a failure, which is known by its status, may take to say more. */
+const failureMillisMax = 1_000;
 /** After the last event the server has so long to end its response; then the connection is closed, not kept. */
 const lingerMillisMax = 1_000;
 
@@ -27,7 +29,10 @@ export function wireWith(apiKey: string): (call: Call) => Fetch {
     const body = typeof init?.body === "string" ? init.body : "";
     const response = await send(call, url.protocol === "https:" ? https : http, url, body, headersFor(apiKey));
     const { statusCode: status = 0, headers } = response;
-    if (status !== 200) throw call.fail(call.failures.ofStatus(status, wordsIn(await failureBody(response)), headers));
+    if (status !== 200) {
+      call.stopClocks();
+      throw call.fail(call.failures.ofStatus(status, wordsIn(await failureBody(response)), headers));
+    }
     return new Response(streamOf(eventsOf(response, call)), { status });
   };
 }
@@ -87,8 +92,9 @@ async function send(
   });
 }
 
-/** What a failure says for itself, as far as it comes. */
+/** What a failure says for itself, as far as it comes in time. */
 async function failureBody(response: IncomingMessage): Promise<string> {
+  const timer = setTimeout(() => response.destroy(), failureMillisMax);
   const pieces: Buffer[] = [];
   let bytes = 0;
   try {
@@ -99,6 +105,8 @@ async function failureBody(response: IncomingMessage): Promise<string> {
     }
   } catch {
     // The status says enough.
+  } finally {
+    clearTimeout(timer);
   }
   return Buffer.concat(pieces).toString("utf8");
 }

@@ -12,7 +12,7 @@ describe("a status", () => {
     [400, "rejected", false],
     [401, "unauthorized", false],
     [402, "payment_required", false],
-    [403, "unauthorized", false],
+    [403, "rejected", false],
     [404, "rejected", false],
     [408, "timeout", true],
     [422, "rejected", false],

@@ -76,13 +76,37 @@ describe("it takes too long", () => {
     const error = await bench.refusal({ timeouts: { idleMillisMax: 1_000, totalMillisMax: 2_000 } });
     expect(error.message).toContain("a total of 2000 ms");
   });
+});
 
-  test("to say why it fails", async () => {
-    bench.server.will(async ({ response, hungUp }) => {
-      response.writeHead(500).write('{"error":');
-      await hungUp;
-    });
-    expect(await bench.refusal({ timeouts: { idleMillisMax: soon } })).toMatchObject({ trouble: "timeout" });
+describe("a failure that does not come to the end of its words", () => {
+  const failsForEver = (status: number, piece: it.Piece): it.Behaviour => {
+    return async (exchange) => {
+      exchange.response.writeHead(status).write('{"error":');
+      await (typeof piece === "function" ? piece(exchange) : piece);
+    };
+  };
+
+  test.each<[string, (exchange: it.Exchange) => Promise<unknown>]>([
+    ["hangs", it.hang],
+    ["goes on and on", it.drip(" ")],
+  ])("and %s is what its status says, and is not waited for", async (_what, piece) => {
+    bench.server.will(failsForEver(401, piece));
+    const timeouts = { idleMillisMax: soon, totalMillisMax: 4 * soon };
+    const message = "tester answered with status 401";
+    expect(await bench.refusal({ timeouts })).toMatchObject({ trouble: "unauthorized", message });
+    await bench.server.abandoned(1);
+  });
+
+  test("is left by the one who asked whenever he likes", async () => {
+    const reason = new Error("the owner has changed his mind");
+    const controller = new AbortController();
+    bench.server.will(
+      failsForEver(401, async ({ hungUp }) => {
+        controller.abort(reason);
+        await hungUp;
+      }),
+    );
+    await expect(bench.ask({ signal: controller.signal })).rejects.toBe(reason);
   });
 });
 
