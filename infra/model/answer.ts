@@ -61,7 +61,9 @@ export class AnswerInProgress {
     if (!success) throw this.failures.tell("malformed", "sent a chunk that is no chat completion");
     this.#usage = data.usage ?? this.#usage;
     const choice = data.choices?.[0];
-    this.#finishReason = choice?.finish_reason ?? this.#finishReason;
+    const finishReason = choice?.finish_reason ?? "";
+    // Some servers send an empty one with every piece.
+    if (finishReason !== "") this.#finishReason = finishReason;
     if (this.#finishReason === "error") throw this.failures.tell("unavailable", "broke off with an error");
 
     const delta = choice?.delta ?? {};

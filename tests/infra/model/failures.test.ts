@@ -79,6 +79,18 @@ describe("an answer that is", () => {
     expect(await bench.refusal()).toMatchObject({ trouble: "cut" });
   });
 
+  test("cut while each piece came with an empty reason to stop is no answer", async () => {
+    const said = it.delta({ content: "Send the money to" }, "");
+    bench.server.will(
+      it.streams(said, it.reset),
+      it.streams(said, it.done),
+      it.streams(said, it.finish("stop"), it.done),
+    );
+    expect(await bench.refusal()).toMatchObject({ trouble: "cut" });
+    expect(await bench.refusal()).toMatchObject({ trouble: "cut" });
+    expect(await bench.ask()).toMatchObject({ text: "Send the money to", finishReason: "stop" });
+  });
+
   test("cut in the middle of an event is no answer", async () => {
     bench.server.will(it.streams(it.text("Yes."), it.finish("stop").slice(0, 30)));
     expect(await bench.refusal()).toMatchObject({ trouble: "cut" });
