@@ -92,6 +92,7 @@ function repaired({ output, reason }: Repair): readonly ModelMessage[] {
   return [...(output === "" ? [] : [said]), { role: "user", content: complaint }];
 }
 
+/** From something that the owner said: some providers refuse a conversation that begins with an answer. */
 function latest(talk: readonly Utterance[], messagesMax: number): readonly Utterance[] {
   let tokens = 0;
   const kept: Utterance[] = [];
@@ -100,5 +101,5 @@ function latest(talk: readonly Utterance[], messagesMax: number): readonly Utter
     if (tokens > talkTokensMax) break;
     kept.push(utterance);
   }
-  return kept.reverse();
+  return kept.slice(0, kept.findLastIndex(({ role }) => role === "user") + 1).reverse();
 }

@@ -125,11 +125,12 @@ describe("of what was said before, a model is shown", () => {
 
   test.each([
     [1, []],
-    [2, ["d"]],
-    [4, ["b", "c", "d"]],
+    [2, []],
+    [3, ["c", "d"]],
+    [4, ["c", "d"]],
     [5, ["a", "b", "c", "d"]],
     [200, ["a", "b", "c", "d"]],
-  ])("%s messages with the new one, the latest of them", (contextMessagesMax, texts) => {
+  ])("%s messages with the new one, the latest of them, from one of the owner's", (contextMessagesMax, texts) => {
     expect(textsOf(shown({ contextMessagesMax }, { talk: spoken("a", "b", "c", "d") }))).toEqual(texts);
   });
 
@@ -137,8 +138,19 @@ describe("of what was said before, a model is shown", () => {
     const half = talkTokensMax / 2;
     const [old, mid, young] = [sized(1, "o"), sized(half, "m"), sized(half, "y")];
     expect(textsOf(shown({}, { talk: spoken(mid, young) }))).toEqual([mid, young]);
-    expect(textsOf(shown({}, { talk: spoken(old, mid, young) }))).toEqual([mid, young]);
-    expect(textsOf(shown({}, { talk: spoken(mid, young, old) }))).toEqual([young, old]);
+    expect(textsOf(shown({}, { talk: spoken(old, old, mid, young) }))).toEqual([mid, young]);
+    expect(textsOf(shown({}, { talk: spoken(mid, old, young, old) }))).toEqual([young, old]);
+  });
+
+  test("no answer without what it answers: some providers refuse a conversation that begins with one", () => {
+    const [huge, small] = [sized(talkTokensMax, "h"), sized(1, "s")];
+    expect(textsOf(shown({}, { talk: spoken(huge, small) }))).toEqual([]);
+    expect(textsOf(shown({}, { talk: spoken(huge, small, small, small) }))).toEqual([small, small]);
+    expect(shown({}, { talk: spoken(huge, small), summary }).map(({ role }) => role)).toEqual([
+      "system",
+      "user",
+      "user",
+    ]);
   });
 
   test("nothing that is older than what did not fit", () => {
@@ -154,6 +166,7 @@ describe("of what was said before, a model is shown", () => {
         const kept = textsOf(shown({ contextMessagesMax }, { talk }));
         expect(talk.slice(talk.length - kept.length).map(({ text }) => text)).toEqual(kept);
         expect(kept.length).toBeLessThan(contextMessagesMax);
+        expect(talk.at(talk.length - kept.length)?.role ?? "user").toBe("user");
         expect(kept.join("").length).toBeLessThanOrEqual(talkTokensMax * 3);
       }),
     );
