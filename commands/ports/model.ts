@@ -21,7 +21,9 @@ export interface ModelTool {
 export interface ModelRequest {
   readonly model: string;
   readonly messages: readonly ModelMessage[];
+  /** Also what was called before, and may not be called now: a provider must know what the messages speak of. */
   readonly tools: readonly ModelTool[];
+  readonly mayCallTools: boolean;
   readonly outputTokensMax: number;
 }
 

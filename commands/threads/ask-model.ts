@@ -41,8 +41,8 @@ export async function askModel(
   const output = new TurnOutput(question.callId, request.reasoningVisibility, ports.timers, write);
   const signal = AbortSignal.any([signals.stop, signals.interrupt, giveUp.signal]);
   try {
-    const { messages, tools } = question;
-    const asked = { model: chosen.name, messages, tools, outputTokensMax };
+    const { messages, tools, mayCallTools } = question;
+    const asked = { model: chosen.name, messages, tools, mayCallTools, outputTokensMax };
     const answer = await chosen.model.ask(
       asked,
       (delta) => {

@@ -35,6 +35,7 @@ export interface Question {
   readonly stepEndsAt: Instant;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ModelTool[];
+  readonly mayCallTools: boolean;
   /** About what the question costs, without the answer. */
   readonly inputTokens: number;
 }
@@ -105,7 +106,7 @@ function planQuestion(ports: TurnPorts, standing: Standing, move: Extract<Move, 
   const callId = ports.ids.derive("model-call", turnId, String(turn.modelCalls + 1));
   const { maxContextMessages: contextMessagesMax } = request.budget;
   const messages = promptOf({ ...story, turn, isLastStep, contextMessagesMax, at });
-  const tools = isLastStep ? [] : toolsOf(ports.toolbox);
+  const tools = toolsOf(ports.toolbox);
   const inputTokens = promptTokens(messages, tools);
   const reservedTokens = inputTokens + outputTokensMax;
   const reservation = ports.budget.reserve(callId, reservedTokens, at);
@@ -126,7 +127,7 @@ function planQuestion(ports: TurnPorts, standing: Standing, move: Extract<Move, 
       purpose: "turn",
     },
   };
-  const question = { callId, choice, stepEndsAt, messages, tools, inputTokens };
+  const question = { callId, choice, stepEndsAt, messages, tools, mayCallTools: !isLastStep, inputTokens };
   return { facts: [started], errand: { kind: "ask", request, question } };
 }
 

@@ -134,7 +134,13 @@ async function ask(
   const takeBack = ports.timers.after(summaryMillisMax, () => {
     late.abort(new ModelError("timeout", "The summary took longer than it may."));
   });
-  const request = { model: primary.name, messages, tools: [], outputTokensMax: summaryTokensMax };
+  const request = {
+    model: primary.name,
+    messages,
+    tools: [],
+    mayCallTools: false,
+    outputTokensMax: summaryTokensMax,
+  };
   try {
     const answer = await primary.model.ask(request, () => undefined, AbortSignal.any([stop, late.signal]));
     if (answer.text.trim() === "") throw new ModelError("malformed", "The summary is empty.");

@@ -11,7 +11,7 @@ export type Move =
       readonly step: number;
       readonly attempt: number;
       readonly choice: Choice;
-      /** Nothing can follow it, so no tools are offered. */
+      /** Nothing can follow it, so no tools may be called. */
       readonly isLastStep: boolean;
     }
   | { readonly kind: "use"; readonly call: ToolCall }

@@ -11,18 +11,21 @@ import type { TurnRequest } from "./turn-queue.js";
 
 const repairOutputTokensMax = 4_000;
 const reasonTokensMax = 500;
+/** What comes of a call in the last step nobody could be told any more. */
+const calledTooLate = "this is the last step of the turn, in which no tools can be called";
 
 /** What an answer says, once it is known to make sense; or what is done about it if it does not. */
 export function understood(request: TurnRequest, turn: Turn, answer: Answered, rules: TurnRules): readonly NewFact[] {
   const { callId } = callInFlight(turn);
-  const normalised = normalise(answer);
-  const wrong = normalised.outcome === "invalid" ? normalised.why : whatIsWrong(normalised.calls, rules.toolbox);
-  if (wrong !== null || normalised.outcome === "invalid") {
-    const reason = withinTokens((wrong ?? "").toWellFormed(), reasonTokensMax);
-    return [callFinished(callId, answer, reason), ...repair(turn, answer, reason, rules)];
-  }
   const step = turn.steps.length + 1;
+  const useless = turnFailed("FAILED_MODEL_OUTPUT", true);
+  const normalised = normalise(answer);
+  if (normalised.outcome === "invalid") return unusable(turn, answer, normalised.why, rules, useless);
   const { text, calls } = normalised;
+  const isTooLate = calls.length > 0 && step >= request.budget.maxToolSteps;
+  if (isTooLate) return unusable(turn, answer, calledTooLate, rules, turnFailed("TURN_STEP_LIMIT", false));
+  const wrong = whatIsWrong(calls, rules.toolbox);
+  if (wrong !== null) return unusable(turn, answer, wrong, rules, useless);
   const messageId = rules.derive("message", request.turnId, String(step));
   // The model had more to say than it may.
   const cutShort = answer.finishReason === "length" ? { metadata: { finish_reason: answer.finishReason } } : {};
@@ -47,23 +50,31 @@ function whatIsWrong(calls: readonly PlannedCall[], toolbox: Toolbox): string | 
   return null;
 }
 
-/** Once more on the same model, then once on the other; then it is too bad. */
-function repair(turn: Turn, answer: Answered, reason: string, { hasFallback }: TurnRules): readonly NewFact[] {
+/** Once more on the same model, then once on the other; then it is too bad, and the turn ends. */
+function unusable(
+  turn: Turn,
+  answer: Answered,
+  why: string,
+  { hasFallback }: TurnRules,
+  end: NewFact,
+): readonly NewFact[] {
+  const { callId } = callInFlight(turn);
+  const reason = withinTokens(why.toWellFormed(), reasonTokensMax);
+  const finished = callFinished(callId, answer, reason);
   const attempt = turn.repairs.length + 1;
   const isLastOnThis = attempt > 1;
   const canSwitch = hasFallback && turn.choice === "primary";
-  if (attempt > 2 || (isLastOnThis && !canSwitch)) {
-    return [turnFailed("FAILED_MODEL_OUTPUT", true)];
-  }
+  if (attempt > 2 || (isLastOnThis && !canSwitch)) return [finished, end];
   const said =
     answer.toolCalls.length === 0 ? answer.text : JSON.stringify({ text: answer.text, calls: answer.toolCalls });
   return [
+    finished,
     {
       case: "modelOutputRepairAttempted",
       value: {
         repairAttempt: attempt,
         fallbackModelUsed: isLastOnThis || turn.choice === "fallback",
-        callId: callInFlight(turn).callId,
+        callId,
         reason,
         output: withinTokens(said.toWellFormed(), repairOutputTokensMax),
       },

@@ -4,14 +4,16 @@ import type { ModelMessage, ModelRequest, ModelTool } from "../../commands/ports
 type ChatRequest = OpenAI.Chat.ChatCompletionCreateParamsStreaming;
 
 /** The question, as the protocol has it. */
-export function chatRequestOf({ model, messages, tools, outputTokensMax }: ModelRequest): ChatRequest {
+export function chatRequestOf(request: ModelRequest): ChatRequest {
+  const { model, messages, tools, mayCallTools, outputTokensMax } = request;
   // OpenAI itself prefers max_completion_tokens, which is not known everywhere.
   const limits = { max_tokens: outputTokensMax };
   return {
     model,
     messages: messages.map(chatMessage),
-    // Servers refuse an empty list of tools.
+    // Servers refuse an empty list of tools, and some of them refuse calls in messages if there is no list.
     ...(tools.length === 0 ? {} : { tools: tools.map(chatTool) }),
+    ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: "none" }),
     ...limits,
     stream: true,
     stream_options: { include_usage: true },

@@ -66,7 +66,7 @@ function* deltasOf({ thinking, text }: Reply): Generator<ModelDelta> {
     yield { kind: "text", text: words.slice(at, at + wordsPerPiece).join("") };
 }
 
-function replyTo({ messages, tools }: ModelRequest): Reply {
+function replyTo({ messages, tools: known, mayCallTools }: ModelRequest): Reply {
   if (isSummaryAskedFor(messages)) return summaryOf(messages);
   const lastAt = messages.findLastIndex(({ role }) => role === "user");
   const since = messages.slice(lastAt + 1);
@@ -76,6 +76,7 @@ function replyTo({ messages, tools }: ModelRequest): Reply {
   // The loop says this in the owner's place. It names tools, but nobody asks for them again.
   if (said.startsWith(complaint))
     return inWords("My answer was refused.", [`I was told: "${shortened(said, resultLengthMax)}"`, ...signature]);
+  const tools = mayCallTools ? known : [];
   const wishes = wishesOf(said, tools);
   const unclear = wishes.filter(({ missing }) => missing.length > 0);
   // All or nothing: who says it again, and better, must not have half of it done twice.

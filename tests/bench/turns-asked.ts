@@ -3,7 +3,7 @@ import type { ModelMessage, ModelRequest } from "../../commands/ports/index.js";
 import { chatRequestOf } from "../../infra/model/chat-request.js";
 
 /** What a question is on the wire, as far as it differs from one to the next. */
-interface ChatRequest extends Pick<ReturnType<typeof chatRequestOf>, "model" | "messages" | "tools"> {
+interface ChatRequest extends Pick<ReturnType<typeof chatRequestOf>, "model" | "messages" | "tools" | "tool_choice"> {
   readonly max_tokens: number;
 }
 
@@ -19,13 +19,14 @@ export async function lastAsked(baseUrl: string, count: number): Promise<ModelRe
   });
 }
 
-function requestOf({ model, messages, tools, max_tokens: outputTokensMax }: ChatRequest): ModelRequest {
+function requestOf({ model, messages, tools, tool_choice, max_tokens: outputTokensMax }: ChatRequest): ModelRequest {
   return {
     model,
     messages: messages.map(messageOf),
     tools: (tools ?? []).flatMap((tool) =>
       tool.type === "function" ? [{ description: "", parameters: {}, ...tool.function }] : [],
     ),
+    mayCallTools: tool_choice !== "none",
     outputTokensMax,
   };
 }

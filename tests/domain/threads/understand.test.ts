@@ -172,6 +172,38 @@ describe.each([
   });
 });
 
+describe("an answer that calls tools in the last step", () => {
+  const lastStep = requestOf("turn-1", { maxToolSteps: 1 });
+  const late = answer("One moment.", ["look_up", { what: "tea" }]);
+  const reason = "this is the last step of the turn, in which no tools can be called";
+  const output = JSON.stringify({ text: "One moment.", calls: late.toolCalls });
+  const repair = repairAttempted(1, "primary", { callId: "call 1", reason, output });
+  const hearLast = (state: Turn, heard: Answered) => accept(...conclude(lastStep, state, heard, withoutFallback, noon));
+
+  test("plans none of them: the model is told so, and may answer", () => {
+    given(turn, asked(1)).when(hearLast, late).thenRecords(finished(1, reason), repair);
+    given(turn, asked(1), finished(1, reason), repair, asked(2))
+      .when(hearLast, answer("There is tea."))
+      .thenRecords(finished(2), committed(1, "There is tea.", "call 2"));
+  });
+
+  test("plans none of them, either, if they are in the object of the specification, or nobody knows the tool", () => {
+    const action = { tool: "rm_-rf", args: {} };
+    const said = JSON.stringify({ assistant_message: "Now!", proposed_actions: [action] });
+    for (const heard of [answer(said), answer("", ["rm_-rf", {}]), badCall]) {
+      const facts = conclude(lastStep, given(turn, asked(1)).state, heard, withFallback, noon);
+      expect(facts.map((fact) => fact.case)).toEqual(["modelCallFinished", "modelOutputRepairAttempted"]);
+      expect(facts[1]?.value).toMatchObject({ reason });
+    }
+  });
+
+  test("ends the turn if it comes again: it was not over after as many steps as it may have", () => {
+    given(turn, asked(1), finished(1, reason), repair, asked(2))
+      .when(hearLast, late)
+      .thenRecords(finished(2, reason), over("TURN_STEP_LIMIT", false));
+  });
+});
+
 describe("an answer that makes no sense", () => {
   /** What is wrong, word for word, is the validator's business. */
   function concluded(heard: Answered): readonly NewFact[] {

@@ -22,6 +22,7 @@ describe("the question", () => {
           { role: "assistant", content: "It is seven.", toolCalls: [] },
         ],
         tools: [{ name: "clock", description: "Tells the time.", parameters: { type: "object", properties: {} } }],
+        mayCallTools: true,
         outputTokensMax: 77,
       },
     });
@@ -54,6 +55,17 @@ describe("the question", () => {
       stream: true,
       stream_options: { include_usage: true },
     });
+  });
+
+  test("names the tools that may not be called any more, and says so", async () => {
+    const tools = [{ name: "clock", description: "Tells the time.", parameters: {} }];
+    bench.server.will(it.says("Seven."), it.says("Seven."));
+    await bench.ask({ request: { ...question, tools, mayCallTools: false } });
+    await bench.ask({ request: { ...question, tools: [], mayCallTools: false } }); // There is nothing to choose from.
+    const [named, without] = bench.server.requests.map(({ body }) => body);
+    expect(named).toMatchObject({ tools: [{ function: { name: "clock" } }], tool_choice: "none" });
+    expect(without).not.toHaveProperty("tools");
+    expect(without).not.toHaveProperty("tool_choice");
   });
 
   test("names no tools if there are none, and no key if there is none", async () => {

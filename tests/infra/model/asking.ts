@@ -10,6 +10,7 @@ export const question: ModelRequest = {
   model: "some/model",
   messages: [{ role: "user", content: "Good morning" }],
   tools: [],
+  mayCallTools: true,
   outputTokensMax: 1_000,
 };
 

@@ -28,6 +28,7 @@ export const requestOf = (messages: readonly ModelMessage[], more: Partial<Model
   model: offlineModelName,
   messages: [{ role: "system", content: "You are Pincer." }, ...messages],
   tools,
+  mayCallTools: true,
   outputTokensMax: 100_000,
   ...more,
 });

@@ -54,6 +54,7 @@ describe("an answer", () => {
   test("is one also without tools, and without words", async () => {
     expect((await ask(requestOf([], { tools: [] }))).text).toMatch(/not said anything yet[^]*There is no tool/u);
     expect((await answerTo("note: buy milk", { tools: [] })).toolCalls).toEqual([]);
+    expect((await answerTo("note: buy milk", { mayCallTools: false })).toolCalls).toEqual([]);
     expect((await answerTo("Hello", { tools: [clock] })).text).toContain("Say, for example: use clock");
   });
 

@@ -120,16 +120,16 @@ describe("a turn goes on where it was when the server was stopped,", () => {
     const turn = await begin({ requestedBudget });
     await model.asked(2);
     const { threadId } = turn.events[0]!;
-    model.will(calls(lookUp), hangsBeforeHead, calls(lookUp));
+    model.will(calls(lookUp), hangsBeforeHead, calls(lookUp), calls(lookUp));
     await stage.restart();
     await model.asked(4);
     await stage.restart();
     const events = await stage.phone.turn({ threadId, ...message });
     expect(valuesOf(events, "turnResumed").map(({ stepsRemaining }) => stepsRemaining)).toEqual([2, 1]);
-    expect(valuesOf(events, "modelCallStarted").map(({ step }) => step)).toEqual([1, 2, 2, 3, 3]);
+    expect(valuesOf(events, "modelCallStarted").map(({ step }) => step)).toEqual([1, 2, 2, 3, 3, 3]);
     expect(endOf(events)).toBe("TURN_STEP_LIMIT");
-    const offered = model.requests.map(({ body }) => (body.tools ?? []).length > 0);
-    expect(offered).toEqual([true, true, true, false, false]);
+    const offered = model.requests.map(({ body }) => body["tool_choice"] !== "none");
+    expect(offered).toEqual([true, true, true, false, false, false]);
   });
 
   test("but not for ever: a step that never gets to its end is given up, and those behind it come", async () => {

@@ -240,14 +240,29 @@ describe("a tool that", () => {
 });
 
 describe("the steps of a turn", () => {
-  test("are counted: in the last one no tools are offered, and who calls one all the same is not asked again", async () => {
+  test("are counted: in the last one no tool may be called, and who calls one all the same is told so", async () => {
     await start();
     const threadId = await bench.newThread();
-    bench.model.will(it.calls(weatherIn("Bern")), it.calls(weatherIn("Basel")));
+    bench.model.will(it.calls(weatherIn("Bern")), it.calls(weatherIn("Basel")), it.says("Only Bern, then."));
+    const events = await bench.say(threadId, "Weather?", { requestedBudget: { maxToolSteps: 2 } });
+    expect(weather.runs).toBe(1);
+    expect(valuesOf(events, "toolCallPlanned")).toHaveLength(1);
+    expect(valuesOf(events, "modelOutputRepairAttempted")).toMatchObject([
+      { reason: expect.stringContaining("last step") },
+    ]);
+    expect(textsIn(events)).toEqual(["Only Bern, then."]);
+  });
+
+  test("are counted: who does not stop calling in the last one is not asked again", async () => {
+    await start();
+    const threadId = await bench.newThread();
+    bench.model.will(it.calls(weatherIn("Bern")));
+    bench.model.otherwise(it.calls(weatherIn("Basel")));
     const events = await bench.say(threadId, "Weather?", { requestedBudget: { maxToolSteps: 2 } });
     const [first, last] = bench.model.requests.map(({ body }) => body);
     expect(first!.tools!.map((tool) => tool.function.name)).toEqual(["notes_write", "artifact_put", "weather_look_up"]);
-    expect(last!.tools).toBeUndefined();
+    expect(first).not.toHaveProperty("tool_choice");
+    expect(last).toMatchObject({ tools: first!.tools, tool_choice: "none" });
     expect(last!.messages.at(-1)).toMatchObject({ role: "system", content: expect.stringContaining("last step") });
     expect(valuesOf(events, "turnFailed")).toMatchObject([{ code: "TURN_STEP_LIMIT", retryable: false }]);
     await bench.goesOn(threadId);
