@@ -27,9 +27,9 @@ export interface ModelRequest {
   readonly outputTokensMax: number;
 }
 
-/** A piece of an answer, as it comes. */
+/** A piece of an answer, as it comes. Arguments of calls come for whoever counts; they are used once they are whole. */
 export interface ModelDelta {
-  readonly kind: "text" | "thinking";
+  readonly kind: "text" | "thinking" | "arguments";
   readonly text: string;
 }
 

@@ -53,8 +53,8 @@ export async function askModel(
     return { outcome: answered(chosen, answer, question.inputTokens), output };
   } catch (error) {
     signals.stop.throwIfAborted();
-    const spent = question.inputTokens + output.tokens;
-    return { outcome: unanswered(chosen, whyNot(error, signals), spent, ports.random), output };
+    const soFar = { inputTokens: question.inputTokens, outputTokens: output.tokens };
+    return { outcome: unanswered(chosen, whyNot(error, signals), soFar, ports.random), output };
   } finally {
     takeBack();
     output.close();

@@ -3,7 +3,7 @@ import type { Answered, Trouble, Unanswered } from "../../domain/threads/index.j
 import type { ModelAnswer, Random } from "../ports/index.js";
 import type { NamedModel } from "./turn-ports.js";
 
-/** Nothing came back that anybody paid for. */
+/** Who fails like this before the first word has asked nobody to pay for it. */
 const free: readonly Trouble[] = ["unauthorized", "payment_required", "rejected", "rate_limited", "unavailable"];
 
 /** An answer as the domain sees it. What the provider has not counted is estimated. */
@@ -26,6 +26,13 @@ export function answered({ model, name }: NamedModel, answer: ModelAnswer, input
   };
 }
 
+/** What a question has cost when it fails, as far as anybody knows. */
+interface TokensSoFar {
+  readonly inputTokens: number;
+  /** About what came of the answer: text, thinking, and arguments of calls. */
+  readonly outputTokens: number;
+}
+
 /** Why there is none, for reasons of the model's or the owner's. */
 export interface WhyNot {
   readonly trouble: Trouble;
@@ -38,7 +45,7 @@ export const interrupted: WhyNot = { trouble: "interrupted", message: "A newer m
 export function unanswered(
   { model, name }: NamedModel,
   { trouble, message, retryAfterMillis }: WhyNot,
-  tokensSoFar: number,
+  { inputTokens, outputTokens }: TokensSoFar,
   random: Random,
 ): Unanswered {
   return {
@@ -47,7 +54,7 @@ export function unanswered(
     model: name,
     trouble,
     message,
-    chargedTokens: free.includes(trouble) ? 0 : tokensSoFar,
+    chargedTokens: outputTokens === 0 && free.includes(trouble) ? 0 : inputTokens + outputTokens,
     retryAfterMillis,
     jitter: random.fraction(),
   };

@@ -11,7 +11,7 @@ import {
 import { ContentTrust, EventSource } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { ActorKind } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import { handle, type Handled } from "../handle.js";
-import { ModelError, type EndedTurn, type ModelMessage, type Summary } from "../ports/index.js";
+import { ModelError, type EndedTurn, type ModelDelta, type ModelMessage, type Summary } from "../ports/index.js";
 import { answered, costOf, unanswered } from "./model-outcome.js";
 import { promptTokens } from "./prompt.js";
 import { summariesStream, threadStream } from "./streams.js";
@@ -141,13 +141,17 @@ async function ask(
     mayCallTools: false,
     outputTokensMax: summaryTokensMax,
   };
+  let said = "";
+  const hear = ({ text }: ModelDelta) => {
+    said += text;
+  };
   try {
-    const answer = await primary.model.ask(request, () => undefined, AbortSignal.any([stop, late.signal]));
+    const answer = await primary.model.ask(request, hear, AbortSignal.any([stop, late.signal]));
     if (answer.text.trim() === "") throw new ModelError("malformed", "The summary is empty.");
     return answered(primary, answer, inputTokens);
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    return unanswered(primary, error, inputTokens, ports.random);
+    return unanswered(primary, error, { inputTokens, outputTokens: estimateTokens(said) }, ports.random);
   } finally {
     takeBack();
   }

@@ -20,7 +20,8 @@ export class TurnOutput {
   #writtenChars = 0;
   #thinking = "";
   #thinkingChars = 0;
-  #thinkingTokens = 0;
+  /** Thoughts, and arguments of calls: what comes, and is no text. */
+  #aside = "";
   #isRedacted = false;
   #isClosed = false;
   #takeBack: (() => void) | null = null;
@@ -34,13 +35,14 @@ export class TurnOutput {
 
   /** About how many tokens have come. */
   get tokens(): number {
-    return estimateTokens(this.#text) + this.#thinkingTokens;
+    return estimateTokens(this.#text) + estimateTokens(this.#aside);
   }
 
   add({ kind, text }: ModelDelta): void {
     if (this.#isClosed) return;
     if (kind === "text") this.#text += text;
-    else this.#think(text);
+    else this.#aside += text;
+    if (kind === "thinking") this.#think(text);
     if (this.#unwritten().length + this.#thinking.length >= deltaCharsMax) this.#flush();
     else if (this.#unwritten() !== "" || this.#thinking !== "") {
       this.#takeBack ??= this.timers.after(deltaMillisMax, () => {
@@ -64,7 +66,6 @@ export class TurnOutput {
   #think(text: string): void {
     const allowed = text.slice(0, Math.max(0, thinkingCharsMax - this.#thinkingChars));
     this.#thinkingChars += text.length;
-    this.#thinkingTokens += estimateTokens(text);
     if (this.visibility === ReasoningVisibility.REASONING_OFF) return;
     const isRaw = this.visibility === ReasoningVisibility.REASONING_RAW;
     this.#isRedacted ||= !isRaw || allowed.length < text.length;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModelAnswer, ModelDelta } from "../../commands/ports/model.js";
 import type { Failures } from "./failures.js";
-import { ToolCalls, toolCallDelta } from "./tool-calls.js";
+import { ToolCalls, toolCallDeltas } from "./tool-calls.js";
 import { usageOf } from "./usage.js";
 import { WrittenText } from "./written-text.js";
 
@@ -12,24 +12,26 @@ const finishReasonCharsMax = 64;
 
 const written = z.string().nullish();
 
-/** The part of a chunk that we read; servers add what they like. */
+const choiceSchema = z.object({
+  delta: z
+    .object({
+      content: written,
+      refusal: written,
+      /** OpenRouter's name for it, and DeepSeek's. Some servers send the same under both. */
+      reasoning: written,
+      reasoning_content: written,
+      tool_calls: toolCallDeltas.nullish(),
+    })
+    .nullish(),
+  finish_reason: z.string().max(finishReasonCharsMax).nullish(),
+});
+
+/** The part of a chunk that we read; servers add what they like. We ask for one choice. */
 const chunkSchema = z.object({
   choices: z
-    .array(
-      z.object({
-        delta: z
-          .object({
-            content: written,
-            refusal: written,
-            /** OpenRouter's name for it, and DeepSeek's. Some servers send the same under both. */
-            reasoning: written,
-            reasoning_content: written,
-            tool_calls: z.array(toolCallDelta).nullish(),
-          })
-          .nullish(),
-        finish_reason: z.string().max(finishReasonCharsMax).nullish(),
-      }),
-    )
+    .array(z.unknown())
+    .transform((choices) => choices.slice(0, 1))
+    .pipe(z.array(choiceSchema))
     .nullish(),
   usage: z.unknown().optional(),
 });
@@ -55,7 +57,7 @@ export class AnswerInProgress {
     return this.#finishReason !== null;
   }
 
-  /** Takes the next chunk; returns what it adds to be read. */
+  /** Takes the next chunk; returns what it adds. */
   add(chunk: unknown): ModelDelta[] {
     const { success, data } = chunkSchema.safeParse(chunk);
     if (!success) throw this.failures.tell("malformed", "sent a chunk that is no chat completion");
@@ -67,12 +69,13 @@ export class AnswerInProgress {
     if (this.#finishReason === "error") throw this.failures.tell("unavailable", "broke off with an error");
 
     const delta = choice?.delta ?? {};
-    for (const call of delta.tool_calls ?? []) this.#toolCalls.add(call);
+    const argumentsAdded = (delta.tool_calls ?? []).map((call) => this.#toolCalls.add(call)).join("");
     const reasoning = delta.reasoning ?? "";
     const deltas: ModelDelta[] = [
       { kind: "thinking", text: this.#thinking.add(reasoning === "" ? (delta.reasoning_content ?? "") : reasoning) },
       // A refusal is what the model has to say.
       { kind: "text", text: this.#text.add((delta.content ?? "") + (delta.refusal ?? "")) },
+      { kind: "arguments", text: argumentsAdded },
     ];
     return deltas.filter(({ text }) => text !== "");
   }

@@ -59,11 +59,12 @@ function fitted(reply: Reply, tokensMax: number): Reply & { readonly finishReaso
   return { thinking: "", text: cut, toolCalls: [], finishReason: "length" };
 }
 
-function* deltasOf({ thinking, text }: Reply): Generator<ModelDelta> {
+function* deltasOf({ thinking, text, toolCalls }: Reply): Generator<ModelDelta> {
   if (thinking !== "") yield { kind: "thinking", text: thinking };
   const words = text.match(/\S+\s*|\s+/gu) ?? [];
   for (let at = 0; at < words.length; at += wordsPerPiece)
     yield { kind: "text", text: words.slice(at, at + wordsPerPiece).join("") };
+  for (const { argumentsJson } of toolCalls) yield { kind: "arguments", text: argumentsJson };
 }
 
 function replyTo({ messages, tools: known, mayCallTools }: ModelRequest): Reply {

@@ -11,13 +11,16 @@ const argumentsBytesMax = 1024 * 1024;
 
 const piece = z.string().nullish();
 
-export const toolCallDelta = z.object({
+const toolCallDelta = z.object({
   index: z.number().int().min(0).nullish(),
   id: piece,
   function: z.object({ name: piece, arguments: piece }).nullish(),
 });
 
 type ToolCallDelta = z.infer<typeof toolCallDelta>;
+
+/** Counted before each is looked at: every one that is wrong takes its time. */
+export const toolCallDeltas = z.array(z.unknown()).max(toolCallsMax).pipe(z.array(toolCallDelta));
 
 interface CallInProgress {
   id: string;
@@ -33,13 +36,15 @@ export class ToolCalls {
 
   constructor(private readonly failures: Failures) {}
 
-  add(delta: ToolCallDelta): void {
+  /** Takes the next piece; returns what it adds to the arguments. */
+  add(delta: ToolCallDelta): string {
     const call = this.#callOf(delta);
     call.id = this.#joined(call.id, delta.id ?? "");
     call.name = this.#joined(call.name, delta.function?.name ?? "");
     const added = call.argumentsJson.add(delta.function?.arguments ?? "");
     this.#argumentsBytes += Buffer.byteLength(added);
     if (this.#argumentsBytes > argumentsBytesMax) throw this.#tooMuch(`${argumentsBytesMax} bytes of arguments`);
+    return added;
   }
 
   /** In the order of their index. Ids that occur twice still do: what to make of that is for the one who calls. */

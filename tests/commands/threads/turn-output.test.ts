@@ -233,4 +233,6 @@ test("about how many tokens have come is known at any time", () => {
   const written = new WrittenOutput().says("abc");
   expect(written.output.tokens).toBe(1);
   expect(written.says("def").pass(40).thinks("abc").output.tokens).toBe(3);
+  written.output.add({ kind: "arguments", text: '{"a":1}' });
+  expect(written.output.tokens).toBe(2 + Math.ceil(10 / 3));
 });

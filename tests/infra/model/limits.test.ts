@@ -1,11 +1,13 @@
-import { describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { AnswerInProgress } from "../../../infra/model/answer.js";
+import { failuresOf } from "../../../infra/model/failures.js";
 import * as it from "../../support/model-server.js";
 import { modelBench } from "./asking.js";
 
 const bench = modelBench();
 const kilobyte = "x".repeat(1_024);
 const euros = "€".repeat(1_024); // Three bytes each: a limit in bytes is not one in characters.
-const times = (count: number, piece: string): string[] => Array.from({ length: count }, () => piece);
+const times = <T>(count: number, piece: T): T[] => Array.from({ length: count }, () => piece);
 
 const tooMuch: readonly (readonly [string, it.Piece[], string])[] = [
   ["1 MB of text", it.text(...times(1_024, kilobyte)), "524288 bytes of text"],
@@ -46,6 +48,38 @@ describe("a model that does not stop is stopped:", () => {
     bench.server.will(it.streams(times(70, padded), it.hang));
     expect((await bench.refusal()).message).toBe("tester sent more than 67108864 bytes");
     await bench.server.abandoned(1);
+  });
+});
+
+describe("of a chunk, no more is looked at than is needed:", () => {
+  const inProgress = () => new AnswerInProgress(failuresOf("tester", ""));
+  let looks = 0;
+  /** Something that notices when it is looked at. */
+  const shy = {
+    get delta() {
+      return looks++;
+    },
+    get index() {
+      return looks++;
+    },
+  };
+  beforeEach(() => {
+    looks = 0;
+  });
+
+  test("the first choice", () => {
+    expect(inProgress().add({ choices: [{ delta: { content: "Yes." } }, shy] })).toEqual([
+      { kind: "text", text: "Yes." },
+    ]);
+    expect(looks).toBe(0);
+  });
+
+  test("calls, if they are not too many", () => {
+    const calling = (count: number) => ({ choices: [{ delta: { tool_calls: times(count, shy) } }] });
+    expect(() => inProgress().add(calling(65))).toThrow("no chat completion");
+    expect(looks).toBe(0);
+    inProgress().add(calling(64));
+    expect(looks).toBeGreaterThan(0);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import type { ModelDelta } from "../../../commands/ports/model.js";
 import * as it from "../../support/model-server.js";
 import { modelBench } from "./asking.js";
 
@@ -26,6 +27,20 @@ describe("tool calls", () => {
         { id: "call_b", name: "notes_write", argumentsJson: '{"text":"milk"}' },
       ],
     });
+  });
+
+  test("are heard of while they come, also if they do not come to their end", async () => {
+    const pieces = [
+      it.toolCall({ index: 0, id: "call_a", name: "notes_write", arguments: '{"text":' }),
+      it.delta({ tool_calls: [0, 1].map((index) => ({ index, function: { arguments: '"milk' } })) }),
+    ];
+    bench.server.will(it.streams(pieces, it.reset));
+    const heard: ModelDelta[] = [];
+    expect(await bench.refusal({ onDelta: (delta) => heard.push(delta) })).toMatchObject({ trouble: "cut" });
+    expect(heard).toEqual([
+      { kind: "arguments", text: '{"text":' },
+      { kind: "arguments", text: '"milk"milk' },
+    ]);
   });
 
   test("may repeat their id and name with every piece", async () => {

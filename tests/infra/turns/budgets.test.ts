@@ -57,6 +57,31 @@ describe("the day's tokens", () => {
     }
   });
 
+  test.each<[string, it.Piece, number]>([
+    ["text", it.text("word ".repeat(3_000))[0]!, 5_000],
+    ["thinking", it.thinking("word ".repeat(3_000))[0]!, 5_000],
+    ["a call", it.toolCall({ index: 0, id: "1", name: "artifact_put", arguments: "word ".repeat(3_000) }), 5_000],
+    ["nothing at all", it.event({ choices: [] }), 0],
+  ])("are spent by an answer that breaks off after so much: %s", async (_what, piece, outputTokens) => {
+    await bench.start({ clock, hasFallback: false });
+    const broken = it.streams(piece, it.event({ error: { code: 503, message: "overloaded" } }));
+    const events = await bench.turnWith(broken, it.says("Here I am."));
+    expect(callsIn(events)).toEqual(["primary unavailable", "primary finished"]);
+    const [asked] = valuesOf(events, "modelCallStarted");
+    const inputTokens = Number(asked!.reservedTokens) - 8_192;
+    const chargedTokens = BigInt(outputTokens === 0 ? 0 : inputTokens + outputTokens);
+    expect(valuesOf(events, "modelCallFailed")).toMatchObject([{ chargedTokens }]);
+  });
+
+  test("are spent by an answer that is cut off inside a call", async () => {
+    await bench.start({ clock, hasFallback: false });
+    const call = it.toolCall({ index: 0, id: "1", name: "artifact_put", arguments: "word ".repeat(3_000) });
+    const events = await bench.turnWith(it.streams(call, it.reset), it.says("Here I am."));
+    const [asked] = valuesOf(events, "modelCallStarted");
+    const chargedTokens = asked!.reservedTokens - 8_192n + 5_000n;
+    expect(valuesOf(events, "modelCallFailed")).toMatchObject([{ chargedTokens }]);
+  });
+
   test("are spent by an answer that could not be used as by any other", async () => {
     await bench.start({ clock, tokensPerDay: 3 * oneQuestion });
     const threadId = await bench.newThread();

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { ThreadEvent } from "../../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import {
   done,
+  event,
   fails,
   finish,
   gate,
@@ -48,6 +49,16 @@ async function summarised(threadId: string, count: number): Promise<ThreadEvent[
 }
 
 describe("a summary", () => {
+  test("that breaks off is paid for as far as it came", async () => {
+    summarise(streams(text("word ".repeat(300)), event({ error: { code: 503, message: "overloaded" } })));
+    const threadId = await stage.phone.newThread();
+    await talk(threadId, ...from(1, turnsPerSummary));
+    const events = await stage.phone.until(threadId, "modelCallFailed");
+    const asked = valuesOf(events, "modelCallStarted").find(({ purpose }) => purpose === "summary");
+    const chargedTokens = asked!.reservedTokens - 1_000n + 500n;
+    expect(valuesOf(events, "modelCallFailed")).toMatchObject([{ reason: "unavailable", chargedTokens }]);
+  });
+
   test("is made after six turns, of all that was said in them, and keeps their ids", async () => {
     summarise(says("They counted", " to six."));
     const threadId = await stage.phone.newThread();
