@@ -1,5 +1,5 @@
 import type { NewFact } from "../../domain/shared/index.js";
-import type { Outcome, TurnRequest } from "../../domain/threads/index.js";
+import { stepMillisMax, type Outcome, type TurnRequest } from "../../domain/threads/index.js";
 import { ModelError, type StreamWrite } from "../ports/index.js";
 import { outputTokensMax, type Question } from "./errand.js";
 import { answered, interrupted, unanswered, type WhyNot } from "./model-outcome.js";
@@ -27,7 +27,8 @@ export async function askModel(
 ): Promise<Asked> {
   const chosen = modelOf(ports.models, question.choice);
   const giveUp = new AbortController();
-  const millisLeft = Math.max(0, question.stepEndsAt - ports.clock.now());
+  // A clock that was set back does not make a step longer.
+  const millisLeft = Math.min(stepMillisMax, Math.max(0, question.stepEndsAt - ports.clock.now()));
   const takeBack = ports.timers.after(millisLeft, () => {
     giveUp.abort(timesUp);
   });
