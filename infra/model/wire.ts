@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { setImmediate } from "node:timers/promises";
 import { ModelError } from "../../commands/ports/model.js";
 import type { Call } from "./call.js";
 import { EventStream } from "./event-stream.js";
@@ -117,9 +118,12 @@ async function* eventsOf(response: IncomingMessage, call: Call): AsyncGenerator<
   try {
     for await (const bytes of response.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       call.expect("idle");
-      const whole = events.take(bytes);
-      if (whole !== null) yield whole;
+      for (const event of events.take(bytes)) {
+        yield event;
+        await setImmediate(); // Others have their turn between two events, also if many have come at once.
+      }
       if (events.isDone) return;
+      await setImmediate();
     }
     events.end();
   } catch (error) {

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { AnswerInProgress } from "../../../infra/model/answer.js";
+import { EventStream } from "../../../infra/model/event-stream.js";
 import { failuresOf } from "../../../infra/model/failures.js";
+import { growthOf, linearGrowthMax } from "../../support/growth.js";
 import * as it from "../../support/model-server.js";
 import { modelBench } from "./asking.js";
 
@@ -49,6 +51,32 @@ describe("a model that does not stop is stopped:", () => {
     expect((await bench.refusal()).message).toBe("tester sent more than 67108864 bytes");
     await bench.server.abandoned(1);
   });
+});
+
+describe("what a provider sends is read in a time that grows with it:", () => {
+  const taken = (bytes: string) => new EventStream(failuresOf("tester", "")).take(Buffer.from(bytes));
+
+  test.each(["\n", ":\n\n", ":\n", ": wait\r\n\r\n"])("nothing of %j is passed on", (piece) => {
+    expect(taken(piece.repeat(1_000))).toEqual([]);
+    expect(growthOf((size) => taken(piece.repeat(size)), 4_000)).toBeLessThan(linearGrowthMax);
+  });
+
+  test("events are passed on one by one, with the comments inside", () => {
+    const [one, other] = [": wait\ndata: 1\n\n", "event: a\r\ndata: 2\r\n\r\n"];
+    expect(taken(`\n${one}\n:\n\n${other}data: 3\n`).map(String)).toEqual([one, other]);
+  });
+
+  test.each([":\r\r\n\n", "data: 1\rdata: 2\n\n", "\rdata: 1\n\n"])(
+    "a carriage return that ends no line is malformed, as the openai package ends one there: %j",
+    (bytes) => {
+      const message = "tester sent a line with a carriage return inside";
+      for (let cut = 0; cut <= bytes.length; cut++) {
+        const events = new EventStream(failuresOf("tester", ""));
+        const pieces = [bytes.slice(0, cut), bytes.slice(cut)].map((piece) => Buffer.from(piece));
+        expect(() => pieces.map((piece) => events.take(piece))).toThrow(message);
+      }
+    },
+  );
 });
 
 describe("of a chunk, no more is looked at than is needed:", () => {
