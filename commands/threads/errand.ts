@@ -1,6 +1,7 @@
 import { parametersOf, type Toolbox, type UntrustedSource } from "../../domain/approvals/index.js";
 import { toTimestamp, type Instant, type NewFact } from "../../domain/shared/index.js";
 import {
+  outputTokensPerStepMax,
   stepMillisMax,
   turnFailed,
   type Choice,
@@ -13,8 +14,7 @@ import type { Conversation, ModelMessage, ModelTool } from "../ports/index.js";
 import { promptOf, promptTokens } from "./prompt.js";
 import { modelOf, type TurnPorts } from "./turn-ports.js";
 
-/** What a model may say in one step. */
-export const outputTokensMax = 8_192;
+export const outputTokensMax = outputTokensPerStepMax;
 
 /** What a turn is about. It is read once, when the turn is taken up. */
 export interface Story {

@@ -3,10 +3,10 @@ import type { Instant, NewFact } from "../shared/index.js";
 import type { Outcome, ToolFinished, TurnRules } from "./outcome.js";
 import { afterLoss, triedAgain } from "./try-again.js";
 import { callInFlight, type Turn } from "./turn.js";
+import { resultTokensMax } from "./turn-budget.js";
 import type { TurnRequest } from "./turn-queue.js";
 import { understood } from "./understand.js";
 
-const resultTokensMax = 16_000;
 /** The model must know that there is more, and that it does not get it. */
 export const leftOut = "\n[The rest is left out.]";
 

@@ -17,7 +17,7 @@ export {
   type ToolCall,
   type Turn,
 } from "./turn.js";
-export { effectiveBudget, turnBudgetBounds, type TurnBudget } from "./turn-budget.js";
+export { effectiveBudget, outputTokensPerStepMax, turnBudgetBounds, type TurnBudget } from "./turn-budget.js";
 export { turnFailed, turnFailures } from "./turn-end.js";
 export {
   endTurn,

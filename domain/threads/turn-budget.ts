@@ -8,6 +8,11 @@ export interface TurnBudget {
   readonly maxContextMessages: number;
 }
 
+/** What a model may say in one step. */
+export const outputTokensPerStepMax = 8_192;
+/** What one use of a tool may tell it. */
+export const resultTokensMax = 16_000;
+
 interface Bound {
   readonly min: number;
   readonly usual: number;

@@ -1,9 +1,11 @@
 import { QueueMode } from "../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import { ReasoningVisibility } from "../../proto/gen/pincer/protocol/v1/turn_events_pb.js";
 import { TriggerType } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
-import { accept, refuse, type Decision, type NewFact, type Told } from "../shared/index.js";
+import { accept, refuse, second, type Decision, type NewFact, type Told } from "../shared/index.js";
+import { callsPerStepMax } from "./model-output.js";
 import type { Thread } from "./thread.js";
-import { effectiveBudget, type TurnBudget } from "./turn-budget.js";
+import { stepMillisMax } from "./turn.js";
+import { effectiveBudget, outputTokensPerStepMax, resultTokensMax, type TurnBudget } from "./turn-budget.js";
 
 /** How many turns of a thread may wait for the one that is active. */
 export const turnsWaitingMax = 10;
@@ -105,10 +107,18 @@ function enqueue(queue: TurnQueue, request: TurnRequest, behindTurnId: string, i
   return accept(queued, { case: "turnInterruptRequested", value: { turnId: behindTurnId } });
 }
 
+/** What every turn may do, whatever was asked for. */
+const sameForAll = {
+  callsPerStepMax,
+  outputTokensPerStepMax,
+  resultTokensMax,
+  stepSecondsMax: stepMillisMax / second,
+};
+
 function beginning({ budget, ...request }: TurnRequest): readonly NewFact[] {
   return [
     { case: "turnStarted", value: request },
-    { case: "turnBudgetApplied", value: { effectiveBudget: { ...budget } } },
+    { case: "turnBudgetApplied", value: { effectiveBudget: { ...budget }, ...sameForAll } },
   ];
 }
 

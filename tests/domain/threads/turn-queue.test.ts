@@ -41,10 +41,17 @@ const b = requestOf("b");
 const c = requestOf("c");
 const interrupts = (turnId: string): NewFact => ({ case: "turnInterruptRequested", value: { turnId } });
 
+const sameForAll = {
+  callsPerStepMax: 10,
+  outputTokensPerStepMax: 8_192,
+  resultTokensMax: 16_000,
+  stepSecondsMax: 60,
+};
+
 function begun({ budget, ...request }: TurnRequest): readonly NewFact[] {
   return [
     { case: "turnStarted", value: request },
-    { case: "turnBudgetApplied", value: { effectiveBudget: budget } },
+    { case: "turnBudgetApplied", value: { effectiveBudget: budget, ...sameForAll } },
   ];
 }
 

@@ -166,7 +166,13 @@ describe("a turn's budget", () => {
     stage.model.will(says("Yes."));
     const asked = { threadId: await stage.phone.newThread(), userText: "Hello." };
     const events = await stage.phone.turn(requestedBudget === undefined ? asked : { ...asked, requestedBudget });
-    expect(valuesOf(events, "turnBudgetApplied")).toMatchObject([{ effectiveBudget }]);
+    const sameForAll = {
+      callsPerStepMax: 10,
+      outputTokensPerStepMax: 8_192,
+      resultTokensMax: 16_000,
+      stepSecondsMax: 60,
+    };
+    expect(valuesOf(events, "turnBudgetApplied")).toMatchObject([{ effectiveBudget, ...sameForAll }]);
   });
 
   test("is the one that was asked for, also if the turn had to wait", async () => {
