@@ -1,4 +1,4 @@
-import type { Outcome } from "../../domain/threads/index.js";
+import { retryMillisMax, type LossReason, type Outcome } from "../../domain/threads/index.js";
 import { pause } from "../pause.js";
 import { askModel, type Asked } from "./ask-model.js";
 import type { Errand, Story } from "./errand.js";
@@ -13,12 +13,17 @@ const talkTurnsMax = 12;
 
 /**
  * Takes a turn from wherever it stands to its end: asks, uses tools, asks again. Whatever was recorded is not done again;
- * what was begun and has no outcome is. Rejects, with the turn left as it is, if it is told to stop or the log fails.
+ * what was begun and has no outcome is; `why` says what became of whoever began it. Rejects, with the turn left as it is, if it is told to stop or the log fails.
  */
-export async function runTurn(ports: TurnPorts, place: TurnPlace, signals: TurnSignals): Promise<void> {
+export async function runTurn(
+  ports: TurnPorts,
+  place: TurnPlace,
+  signals: TurnSignals,
+  why: LossReason,
+): Promise<void> {
   const story = await tell(ports, place);
   // Whoever was at it before, if anybody was, is gone.
-  let done: Done = { outcome: { kind: "lost" }, output: null };
+  let done: Done = { outcome: { kind: "lost", why }, output: null };
   for (;;) {
     signals.stop.throwIfAborted();
     settle(ports, done);
@@ -46,10 +51,12 @@ async function run(
     }
     case "use":
       return { outcome: await useTool(ports, place, errand, signals), output: null };
-    case "wait":
-      // A timer may be a millisecond early.
-      await pause(ports.timers, Math.max(0, errand.until - ports.clock.now() + 1), signalOf(signals));
+    case "wait": {
+      // A timer may be a millisecond early, and the clock may have been set back since.
+      const millis = Math.min(retryMillisMax, Math.max(0, errand.until - ports.clock.now() + 1));
+      await pause(ports.timers, millis, signalOf(signals));
       return { outcome: { kind: "ready" }, output: null };
+    }
   }
 }
 

@@ -1,13 +1,6 @@
 import { callFailed, callFinished, estimateTokens } from "../../domain/budgets/index.js";
 import { accept, minute, refuse, type Instant, type NewFact } from "../../domain/shared/index.js";
-import {
-  evolveThread,
-  fenced,
-  initialThread,
-  lossReason,
-  type Answered,
-  type Unanswered,
-} from "../../domain/threads/index.js";
+import { evolveThread, fenced, initialThread, type Answered, type Unanswered } from "../../domain/threads/index.js";
 import { ContentTrust, EventSource } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { ActorKind } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import { handle, type Handled } from "../handle.js";
@@ -80,7 +73,7 @@ export async function endLostSummary(
   lost: { readonly threadId: string; readonly callId: string; readonly reservedTokens: number },
 ): Promise<void> {
   const { provider } = ports.models.primary.model;
-  const why = { trouble: lossReason, message: "The server was stopped.", chargedTokens: lost.reservedTokens };
+  const why = { trouble: "server_stopped", message: "The server was stopped.", chargedTokens: lost.reservedTokens };
   const call = { ...why, provider, model: ports.models.primary.name };
   await record(ports, lost.threadId, ports.clock.now(), callFailed(lost.callId, call));
 }

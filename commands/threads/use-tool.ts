@@ -1,6 +1,6 @@
 import type { ReadingTool } from "../../domain/approvals/index.js";
 import type { NewFact } from "../../domain/shared/index.js";
-import type { ToolCall, ToolFinished } from "../../domain/threads/index.js";
+import { stepMillisMax, type ToolCall, type ToolFinished } from "../../domain/threads/index.js";
 import type { Errand } from "./errand.js";
 import type { TurnPlace, TurnPorts, TurnSignals } from "./turn-ports.js";
 
@@ -70,7 +70,8 @@ async function reachOut(
 ): Promise<Used> {
   const giveUp = new AbortController();
   const late: Used = { text: "The tool took longer than it may.", isFailure: true, isTimeout: true };
-  const millisLeft = Math.max(0, stepEndsAt - clock.now());
+  // The clock may have been set back since the step began.
+  const millisLeft = Math.min(stepMillisMax, Math.max(0, stepEndsAt - clock.now()));
   const { executionId, identity } = call;
   const signal = AbortSignal.any([stop, giveUp.signal]);
   // Also if the tool does not listen.

@@ -22,7 +22,7 @@ export function conclude(
     case "ready":
       return [];
     case "lost":
-      return afterLoss(request, turn, at);
+      return afterLoss(request, turn, outcome.why, at);
     case "answered":
       return understood(request, turn, outcome, rules);
     case "unanswered":

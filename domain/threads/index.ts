@@ -9,14 +9,15 @@ export { titleOf } from "./title.js";
 export {
   evolveTurn,
   initialTurn,
-  lossReason,
   stepMillisMax,
   type Choice,
+  type LossReason,
   type Repair,
   type Step,
   type ToolCall,
   type Turn,
 } from "./turn.js";
+export { retryMillisMax } from "./try-again.js";
 export { effectiveBudget, outputTokensPerStepMax, turnBudgetBounds, type TurnBudget } from "./turn-budget.js";
 export { turnFailed, turnFailures } from "./turn-end.js";
 export {

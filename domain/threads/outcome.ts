@@ -2,14 +2,14 @@ import type { Circumstances, Toolbox } from "../approvals/index.js";
 import type { FailedCall, FinishedCall } from "../budgets/index.js";
 import type { NewFact } from "../shared/index.js";
 import type { ModelOutput } from "./model-output.js";
-import type { ToolCall } from "./turn.js";
+import type { LossReason, ToolCall } from "./turn.js";
 
 /** What came of the thing that a turn was waiting for. */
 export type Outcome =
   /** Nothing stands in its way. */
   | { readonly kind: "ready" }
-  /** Whoever was at it was stopped, and is back. */
-  | { readonly kind: "lost" }
+  /** Whoever was at it is gone, and somebody takes it up again. */
+  | { readonly kind: "lost"; readonly why: LossReason }
   | Answered
   | Unanswered
   | ToolFinished;

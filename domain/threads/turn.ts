@@ -9,10 +9,9 @@ export type Choice = "primary" | "fallback";
 /** A question to a model that has no answer yet. */
 export interface Asking {
   readonly callId: string;
-  readonly choice: Choice;
+  readonly provider: string;
+  readonly model: string;
   readonly reservedTokens: number;
-  /** When this step must be over. */
-  readonly stepEndsAt: Instant;
 }
 
 /** A call that the model wants made, what policy says to it, and what came of it. */
@@ -59,7 +58,7 @@ export interface Turn {
   readonly choice: Choice;
   /** How often a model was asked, in the whole turn. */
   readonly modelCalls: number;
-  /** When the step that has begun must be over; null before the first. */
+  /** When the step that has begun must be over; null before the first, and where nobody knows any more. */
   readonly stepEndsAt: Instant | null;
   /** At this step: questions asked, those that failed with the model of our choice, or were lost, or badly answered. */
   readonly attempts: number;
@@ -93,17 +92,17 @@ export const initialTurn: Turn = {
 export function evolveTurn(turn: Turn, fact: Told): Turn {
   switch (fact.case) {
     case "modelCallStarted": {
-      const { callId = "", fallbackModelUsed, reservedTokens, stepEndsAt: ends } = fact.value ?? {};
+      const { callId = "", provider = "", model = "", fallbackModelUsed, stepEndsAt: ends } = fact.value ?? {};
       const choice = fallbackModelUsed ? "fallback" : "primary";
-      const stepEndsAt = ends === undefined ? 0 : toInstant(asTimestamp(ends));
-      const asking = { callId, choice, reservedTokens: Number(reservedTokens ?? 0), stepEndsAt } as const;
+      const stepEndsAt = ends === undefined ? null : toInstant(asTimestamp(ends));
+      const asking = { callId, provider, model, reservedTokens: Number(fact.value?.reservedTokens ?? 0) };
       const counts = { modelCalls: turn.modelCalls + 1, attempts: turn.attempts + 1 };
       return { ...turn, ...counts, asking, choice, stepEndsAt, notBefore: null };
     }
     case "modelCallFinished":
       return { ...turn, asking: null };
     case "modelCallFailed": {
-      const isLoss = fact.value?.reason === lossReason;
+      const isLoss = lossReasons.some((reason) => reason === fact.value?.reason);
       return { ...turn, asking: null, failures: turn.failures + (isLoss ? 0 : 1) };
     }
     case "turnResumed": {
@@ -179,8 +178,9 @@ export function evolveTurn(turn: Turn, fact: Told): Turn {
 /** How long one step may take: asking, asking again, and using tools. */
 export const stepMillisMax = minute;
 
-/** Why a question has no answer if the server was stopped in the middle of it. */
-export const lossReason = "server_stopped";
+/** Why a question has no answer if whoever asked it is gone: with the server, or because something broke in it. */
+const lossReasons = ["server_stopped", "broke_off"] as const;
+export type LossReason = (typeof lossReasons)[number];
 
 export function callInFlight({ asking }: Turn): Asking {
   if (asking === null) throw new Error("an answer to nothing that was asked");

@@ -221,7 +221,8 @@ export class TurnWorker {
   async #runToItsEnd({ place, stop, interrupt }: Run): Promise<void> {
     for (let take = 1; take <= takesMax; take++) {
       try {
-        await runTurn(this.ports, place, { stop: stop.signal, interrupt: interrupt.signal });
+        const signals = { stop: stop.signal, interrupt: interrupt.signal };
+        await runTurn(this.ports, place, signals, take === 1 ? "server_stopped" : "broke_off");
         return;
       } catch (error) {
         stop.signal.throwIfAborted();

@@ -26,6 +26,7 @@ interface Luck {
   readonly isInterrupted: boolean;
 }
 
+const lost = { kind: "lost", why: "server_stopped" } as const;
 const note = { title: "Tea", text: "Buy some." };
 const goodCall = fc.constantFrom(
   ["notes_write", note] as const,
@@ -61,7 +62,7 @@ const anyLuck: fc.Arbitrary<Luck> = fc.record({
     { weight: 1, arbitrary: fc.constant(answer("Good morning.")) },
     { weight: 4, arbitrary: troubles(...passing) },
     { weight: 1, arbitrary: troubles(...lasting) },
-    { weight: 2, arbitrary: fc.constant({ kind: "lost" } as const) },
+    { weight: 2, arbitrary: fc.constant(lost) },
   ),
   told: fc.oneof(
     {
@@ -115,7 +116,7 @@ export function play({ maxToolSteps, hasFallback, luck }: Game): Played {
   let replayed = initialTurn;
   let queue = { ...initialTurnQueue, active: request };
   let at = noon;
-  let outcome: Outcome = { kind: "lost" }; // Whoever was at it before.
+  let outcome: Outcome = lost; // Whoever was at it before.
   let factsBeforeInterrupt: number | null = null;
   while (moves.length < movesMax) {
     const { heard, told, millis, isInterrupted } = luck[moves.length % luck.length]!;
@@ -137,8 +138,8 @@ export function play({ maxToolSteps, hasFallback, luck }: Game): Played {
     if (isInterrupted && move.kind !== "pause") factsBeforeInterrupt ??= facts.length;
     queue = { ...queue, isInterrupted: factsBeforeInterrupt !== null };
     if (move.kind === "ask") outcome = queue.isInterrupted ? trouble("interrupted") : heard;
+    else if (move.kind === "pause" || told === "lost") outcome = lost;
     else if (move.kind === "wait") outcome = { kind: "ready" };
-    else if (move.kind === "pause" || told === "lost") outcome = { kind: "lost" };
     else
       outcome = toldBy(
         live.steps.at(-1)!.calls.find(({ toolCallId }) => toolCallId === move.call.toolCallId)!,

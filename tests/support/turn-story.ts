@@ -77,13 +77,13 @@ export function requestOf(turnId: string, budget: Partial<TurnBudget> = {}): Tur
   };
 }
 
+const from = { provider: "somewhere", model: "some model" };
+
 /** The model is asked for the so-manieth time in its turn. */
 export function asked(time: number, choice: "primary" | "fallback" = "primary", endsAt: Instant = stepEnd): NewFact {
   const value = { callId: `call ${time}`, fallbackModelUsed: choice === "fallback", stepEndsAt: toTimestamp(endsAt) };
-  return { case: "modelCallStarted", value: { ...value, attempt: time, reservedTokens: 9_000n } };
+  return { case: "modelCallStarted", value: { ...value, ...from, attempt: time, reservedTokens: 9_000n } };
 }
-
-const from = { provider: "somewhere", model: "some model" };
 
 /** The model has answered, with a text, with calls of tools, or with both. */
 export function answer(text: string, ...calls: readonly (readonly [tool: string, args: unknown])[]): Answered {
@@ -137,9 +137,9 @@ export function over(code: keyof typeof turnFailures, retryable: boolean, retryA
   return { case: "turnFailed", value: { code, message: turnFailures[code], retryable, ...at } };
 }
 
-/** The server is back, and the step has all its time again. */
-export function resumed(stepsRemaining: number, at: Instant = noon): NewFact {
-  const value = { turnId: "turn-1", resumedReason: "server_restarted", stepsRemaining };
+/** Somebody is at it again, and the step has all its time again. The turn may have seven steps. */
+export function resumed(stepsUsed: number, at: Instant = noon, resumedReason = "server_restarted"): NewFact {
+  const value = { turnId: "turn-1", resumedReason, stepsUsed, stepsRemaining: 7 - stepsUsed };
   return { case: "turnResumed", value: { ...value, stepEndsAt: toTimestamp(at + minute) } };
 }
 

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { TurnPorts, TurnSignals } from "../../../commands/threads/turn-ports.js";
 import { useTool } from "../../../commands/threads/use-tool.js";
 import { tool, Toolbox, type ReadingTool, type Tool } from "../../../domain/approvals/index.js";
+import { hour, minute } from "../../../domain/shared/index.js";
 import type { ToolCall } from "../../../domain/threads/index.js";
 import { Identity, PolicyDecision, RiskClass } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { ManualTimers } from "./manual-timers.js";
@@ -34,7 +35,7 @@ function callOf(name: string, args: Readonly<Record<string, string>> = { what: "
 }
 
 /** A tool in use: what comes of it, and what may happen meanwhile. */
-function use(one: Tool, call = callOf(one.name)) {
+function use(one: Tool, call = callOf(one.name), stepEndsAt = 1_000) {
   const timers = new ManualTimers();
   const stop = new AbortController();
   const interrupt = new AbortController();
@@ -46,7 +47,7 @@ function use(one: Tool, call = callOf(one.name)) {
     onTrouble: (error: unknown) => troubles.push(error),
   } as unknown as TurnPorts; // It needs no more than these.
   const signals: TurnSignals = { stop: stop.signal, interrupt: interrupt.signal };
-  const finished = useTool(ports, place, { kind: "use", call, stepEndsAt: 1_000 }, signals);
+  const finished = useTool(ports, place, { kind: "use", call, stepEndsAt }, signals);
   finished.catch(() => undefined); // Whoever wants to know awaits it.
   return { timers, stop, interrupt, troubles, finished };
 }
@@ -89,6 +90,14 @@ describe("what comes of a tool", () => {
       text: "The tool took longer than it may.",
       ...{ isFailure: true, isTimeout: true, isUntrusted: false, origin: "" },
     });
+  });
+
+  test("is waited for as long as a step may take at most, though the clock was set back", async () => {
+    const late = use(looksUp(never), callOf("look_up"), hour);
+    late.timers.pass(minute - 1);
+    expect(late.timers.waiting).toBe(1);
+    late.timers.pass(1);
+    expect(await late.finished).toMatchObject({ isTimeout: true });
   });
 
   test("is nothing, once it is told to stop, whether or not the tool listens", async () => {

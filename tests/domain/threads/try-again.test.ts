@@ -15,17 +15,12 @@ import {
   finished,
   noon,
   over,
-  planned,
-  proposed,
   repairAttempted,
   requestOf,
-  resumed,
   retried,
   stepEnd,
   trouble,
   turn,
-  used,
-  using,
   withFallback,
   withoutFallback,
 } from "../../support/turn-story.js";
@@ -191,6 +186,17 @@ describe("when the step's time is over, nobody is asked any more:", () => {
   );
 });
 
+test("a step of which nobody knows when it ends is not over", () => {
+  const state = { ...given(turn, asked(1)).state, stepEndsAt: null };
+  for (const [rules, next] of [
+    [withFallback, "rejected"],
+    [withoutFallback, "cut"],
+  ] as const) {
+    const [, then] = conclude(request, state, trouble(next), rules, stepEnd + second);
+    expect(then?.case).toBe("modelCallRetried");
+  }
+});
+
 test("who interrupts says what comes next: the model is not asked again for that", () => {
   for (const rules of [withFallback, withoutFallback]) {
     given(turn, ...failedTimes(2), asked(3))
@@ -205,89 +211,4 @@ test("what a failed call has cost is kept with what the provider said, well-form
   const [call, end] = conclude(request, state, trouble("unauthorized", unwell), withFallback, noon);
   expect(call?.value).toMatchObject({ chargedTokens: 123n, message: "half a crab: \ufffd" });
   expect(end).toEqual(over("MODEL_UNAUTHORIZED", false));
-});
-
-describe("after the server was stopped", () => {
-  const lost: Outcome = { kind: "lost" };
-  /** Nobody knows what it has cost: all that was reserved. */
-  const lostCall = (time: number): NewFact => ({
-    case: "modelCallFailed",
-    value: {
-      callId: `call ${time}`,
-      reason: "server_stopped",
-      message: "The server was stopped.",
-      chargedTokens: 9_000n,
-    },
-  });
-  const lostTimes = (times: number) =>
-    Array.from({ length: times }, (_, index) => index + 1).flatMap((time) => [
-      asked(time),
-      resumed(7),
-      lostCall(time),
-      retried(time, "server_stopped"),
-    ]);
-  const reading = [asked(1), finished(1), ...planned(1, 1, "look_up"), using(1, 1)];
-  const times = (count: number, fact: NewFact) => Array.from({ length: count }, () => fact);
-
-  test("the question that was lost is asked again, at once, of the same model, with all the time of a step", () => {
-    given(turn, asked(1)).when(hear, lost).thenRecords(resumed(7), lostCall(1), retried(1, "server_stopped"));
-    given(turn, ...onFallback, asked(2, "fallback"))
-      .when(hear, lost, withFallback, stepEnd + 1)
-      .thenRecords(resumed(7, stepEnd + 1), lostCall(2), retried(2, "server_stopped", "fallback"));
-  });
-
-  test("a question that was lost is none that failed", () => {
-    given(turn, ...lostTimes(9), asked(10))
-      .when(hear, trouble("cut"))
-      .thenRecords(failed(10, "cut"), retried(10, "cut", "primary", noon + 500));
-  });
-
-  test("it goes on ten times at a step, and not an eleventh", () => {
-    given(turn, ...lostTimes(9), asked(10))
-      .when(hear, lost)
-      .thenRecords(resumed(7), lostCall(10), retried(10, "server_stopped"));
-    given(turn, ...lostTimes(10), asked(11))
-      .when(hear, lost)
-      .thenRecords(resumed(7), lostCall(11), over("TURN_LOST", true));
-  });
-
-  test("another step has its own ten", () => {
-    given(turn, ...lostTimes(10), asked(11), finished(11), ...planned(1, 1, "no_such_tool"), asked(12))
-      .when(hear, lost)
-      .thenRecords(resumed(6), lostCall(12), {
-        ...retried(12, "server_stopped"),
-        value: { ...retried(12, "server_stopped").value, attempt: 1 },
-      } as NewFact);
-  });
-
-  test("a tool that was being used is used again, ten times, and not an eleventh", () => {
-    given(turn, ...reading)
-      .when(hear, lost)
-      .thenRecords(resumed(6));
-    given(turn, ...reading, ...times(9, resumed(6)))
-      .when(hear, lost)
-      .thenRecords(resumed(6));
-    given(turn, ...reading, ...times(10, resumed(6)))
-      .when(hear, lost)
-      .thenRecords(resumed(6), over("TURN_LOST", true));
-  });
-
-  test("a turn that had nothing under way just goes on, and nothing is said of it", () => {
-    given(turn).when(hear, lost).thenDoesNothing();
-    given(turn, ...lostTimes(10))
-      .when(hear, lost)
-      .thenDoesNothing();
-    given(turn, asked(1), failed(1, "cut"), retried(1, "cut", "primary", noon + 500))
-      .when(hear, lost)
-      .thenDoesNothing();
-    given(turn, asked(1), finished(1), ...planned(1, 1, "look_up"))
-      .when(hear, lost)
-      .thenDoesNothing();
-    given(turn, ...reading, used(1, 1))
-      .when(hear, lost)
-      .thenDoesNothing();
-    given(turn, asked(1), finished(1), ...proposed(1, 1, "a@b.example"))
-      .when(hear, lost)
-      .thenDoesNothing();
-  });
 });

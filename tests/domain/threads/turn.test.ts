@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Fact, NewFact } from "../../../domain/shared/index.js";
 import { evolveTurn, initialTurn } from "../../../domain/threads/index.js";
 import { Identity, PolicyDecision } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
-import { delta, titled } from "../../support/facts.js";
+import { asRead, delta, titled } from "../../support/facts.js";
 import { given } from "../../support/given.js";
 import { turnCompleted, turnStarted } from "../../support/turn-facts.js";
 import {
@@ -27,27 +27,35 @@ const bad = { callId: "call 1", reason: "It is bad.", output: "bad" };
 
 describe("a question", () => {
   test("is waited for until it is answered, or not", () => {
-    const asking = { callId: "call 1", choice: "primary", reservedTokens: 9_000, stepEndsAt: stepEnd };
+    const asking = { callId: "call 1", provider: "somewhere", model: "some model", reservedTokens: 9_000 };
     expect(given(turn, asked(1)).state).toMatchObject({ asking, modelCalls: 1, attempts: 1, stepEndsAt: stepEnd });
     expect(given(turn, asked(1), finished(1)).state).toMatchObject({ asking: null, failures: 0, losses: 0 });
     expect(given(turn, asked(1), failed(1, "cut")).state).toMatchObject({ asking: null, failures: 1, losses: 0 });
   });
 
-  test("that was lost is counted apart from those that failed, once, and its step has all its time again", () => {
-    const lost = { case: "modelCallFailed", value: { callId: "call 1", reason: "server_stopped" } } as const;
-    const later = { losses: 1, stepEndsAt: stepEnd + 7 };
-    expect(given(turn, asked(1), resumed(9, noon + 7)).state).toMatchObject({ ...later, failures: 0 });
-    expect(given(turn, asked(1), resumed(9, noon + 7), lost).state).toMatchObject({
-      ...later,
-      asking: null,
-      failures: 0,
-    });
-  });
+  test.each(["server_stopped", "broke_off"])(
+    "that was lost (%s) is counted apart from those that failed, once, and its step has all its time again",
+    (reason) => {
+      const lost = { case: "modelCallFailed", value: { callId: "call 1", reason } } as const;
+      const later = { losses: 1, stepEndsAt: stepEnd + 7 };
+      expect(given(turn, asked(1), resumed(0, noon + 7)).state).toMatchObject({ ...later, failures: 0 });
+      expect(given(turn, asked(1), resumed(0, noon + 7), lost).state).toMatchObject({
+        ...later,
+        asking: null,
+        failures: 0,
+      });
+    },
+  );
 
   test("is put off until it is asked again", () => {
     const history = [asked(1), failed(1, "cut"), retried(1, "cut", "primary", noon + 500)];
     expect(given(turn, ...history).state).toMatchObject({ notBefore: noon + 500, failures: 1 });
     expect(given(turn, ...history, asked(2)).state).toMatchObject({ notBefore: null, attempts: 2, failures: 1 });
+  });
+
+  test("of which nothing is known any more has no end of its step: that is not long past", () => {
+    const state = [asRead(asked(1)), finished(1), erased("modelCallStarted")].reduce(evolveTurn, initialTurn);
+    expect(state).toMatchObject({ asking: { callId: "", reservedTokens: 0 }, attempts: 2, stepEndsAt: null });
   });
 
   test("to the other model begins to count failures anew; another one to it does not", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { minute, second, toTimestamp } from "../../../domain/shared/index.js";
+import { hour, minute, second, toTimestamp } from "../../../domain/shared/index.js";
 import { QueueMode } from "../../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import { calls, fails, gate, hang, hangsBeforeHead, says, streams, text } from "../../support/model-server.js";
 import { hangs, report } from "../../support/test-tools.js";
@@ -51,11 +51,12 @@ describe("a turn goes on where it was when the server was stopped,", () => {
     const { turnId } = events[0]!;
     const stepEndsAt = toTimestamp(clock.now() + minute);
     expect(valuesOf(events, "turnResumed")).toMatchObject([
-      { turnId, resumedReason: "server_restarted", stepsRemaining: 10, stepEndsAt },
+      { turnId, resumedReason: "server_restarted", stepsUsed: 0, stepsRemaining: 10, stepEndsAt },
     ]);
     const resumed = events.find(({ payload }) => payload.case === "turnResumed")!;
     expect(resumed.stream).toBe(`turn-${turnId}`);
-    expect(valuesOf(events, "modelCallFailed")).toMatchObject([{ reason: "server_stopped" }]);
+    const { provider, model } = valuesOf(events, "modelCallStarted")[0]!;
+    expect(valuesOf(events, "modelCallFailed")).toMatchObject([{ reason: "server_stopped", provider, model }]);
     expect(valuesOf(events, "modelCallStarted").map(({ step, attempt }) => [step, attempt])).toEqual([
       ...[
         [1, 1],
@@ -76,7 +77,7 @@ describe("a turn goes on where it was when the server was stopped,", () => {
     const turn = await begin();
     await stage.model.asked(usual.length + 2);
     const events = await goesOnAfterRestart(turn);
-    expect(valuesOf(events, "turnResumed")).toMatchObject([{ stepsRemaining: 9 }]);
+    expect(valuesOf(events, "turnResumed")).toMatchObject([{ stepsUsed: 1, stepsRemaining: 9 }]);
     expect(endOf(events)).toBe("completed");
     expect(stage.weather.runs).toBe(2);
     const [first, cut, again] = stage.questions.slice(usual.length);
@@ -101,14 +102,18 @@ describe("a turn goes on where it was when the server was stopped,", () => {
     expect(renamed(stage.questions.slice(usual.length))).toEqual(renamed(usual));
   });
 
-  test("between two attempts: it waits for the rest of the time, and asks", async () => {
+  test.each([
+    ["for the rest of the time, and asks", 25 * second],
+    ["no longer where the server was away for long, and asks", hour],
+  ])("between two attempts: it waits %s", async (_how, millis) => {
     const usual = await questionsWithoutRestart();
     stage.model.will(fails(429, { "retry-after": "25" }), calls(lookUp), says("It is sunny."));
     const turn = await begin();
     await turn.saw("modelCallRetried");
-    clock.forward(25 * second);
+    clock.forward(millis);
     const events = await goesOnAfterRestart(turn);
-    expect(valuesOf(events, "turnResumed")).toEqual([]); // Nothing was under way.
+    expect(valuesOf(events, "turnResumed")).toMatchObject([{ stepEndsAt: toTimestamp(clock.now() + minute) }]);
+    expect(endOf(events)).toBe("completed");
     expect(valuesOf(events, "modelCallFailed")).toMatchObject([{ reason: "rate_limited" }]);
     expect(renamed(stage.questions.slice(usual.length + 1))).toEqual(renamed(usual));
   });
