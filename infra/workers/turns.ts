@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { Subscription } from "rxjs";
+import type { Handled } from "../../commands/handle.js";
 import { pause } from "../../commands/pause.js";
 import { ModelError } from "../../commands/ports/index.js";
 import { abandonTurn } from "../../commands/threads/abandon-turn.js";
@@ -9,7 +10,7 @@ import { runTurn } from "../../commands/threads/run-turn.js";
 import { endLostSummary, summariseIfDue } from "../../commands/threads/summarise.js";
 import type { TurnPlace, TurnPorts } from "../../commands/threads/turn-ports.js";
 import type { ThreadEvent } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
-import type { RecordedEvent } from "../../domain/shared/index.js";
+import { second, type PayloadOf, type RecordedEvent } from "../../domain/shared/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import { listOpenCalls } from "../../read-models/budgets/index.js";
 import { listPausedTurns, listUnfinishedTurns } from "../../read-models/threads/index.js";
@@ -17,9 +18,10 @@ import type { LogReader } from "../event-log/index.js";
 
 /** How many turns are run at a time; the others wait. */
 const turnsAtOnceMax = 100;
-/** How often a turn is taken up again after something broke, and how long it waits for that. */
+/** How often a turn is taken up again after something broke, and how long it waits for that: longer each time. */
 const takesMax = 8;
-const firstPauseMillis = 100;
+const firstPauseMillis = 200;
+const pauseMillisMax = 30 * second;
 
 /** What turns come to, for whoever counts it. */
 export interface TurnObserver {
@@ -95,6 +97,7 @@ export class TurnWorker {
 
   #notice({ threadId, envelope }: RecordedEvent): void {
     const payload = envelope?.payload;
+    if (payload?.case === "eventsErased") this.#forget(payload.value);
     if (threadId === null || payload === undefined) return;
     this.#count(payload);
     switch (payload.case) {
@@ -122,6 +125,15 @@ export class TurnWorker {
         break;
       default:
         break;
+    }
+  }
+
+  /** What a turn waits for may be gone. And of what is forgotten no summary is made. */
+  #forget({ ranges, reason }: PayloadOf<"eventsErased">): void {
+    this.#keep(this.#takeUp());
+    if (reason !== "forget") return;
+    for (const { threadId } of ranges.flatMap(({ counts }) => counts)) {
+      this.#summarising.get(threadId)?.abort(new ModelError("cut", "What it is about was forgotten."));
     }
   }
 
@@ -158,14 +170,16 @@ export class TurnWorker {
       if (row.status === "running") this.#take({ threadId: row.thread_id, turnId: row.turn_id });
     }
     const waiting = unfinished.filter(({ status }) => status === "paused");
-    for (const threadId of new Set(waiting.map((row) => row.thread_id))) await this.#resumePaused(threadId);
+    for (const threadId of new Set(waiting.map((row) => row.thread_id))) this.#keep(this.#resumePaused(threadId));
   }
 
-  /** Goes on with those turns of a thread that have what they waited for. */
+  /** Goes on with the first turn of a thread that has what it waited for. The next one comes when that is over. */
   async #resumePaused(threadId: string): Promise<void> {
     await this.ports.readModels.reached(this.log.head().position);
     for (const { turn_id: turnId } of await listPausedTurns(this.query, threadId)) {
-      if (!this.#isStopping) await resumeTurn(this.ports, { threadId, turnId });
+      const place = { threadId, turnId };
+      const resumed = await this.#insist(place, this.#stopping.signal, takesMax, () => resumeTurn(this.ports, place));
+      if (resumed.outcome === "done" || resumed.code === "turn_in_progress") return;
     }
   }
 
@@ -227,10 +241,36 @@ export class TurnWorker {
       } catch (error) {
         stop.signal.throwIfAborted();
         this.logger.error({ ...place, take, err: error }, "a turn broke off");
-        await pause(this.ports.timers, firstPauseMillis * 2 ** take, stop.signal);
+        await this.#pause(take, stop.signal);
       }
     }
-    await abandonTurn(this.ports, place);
+    // Those behind it wait for its end, and nobody comes back to it before the next start.
+    await this.#insist(place, stop.signal, Infinity, () => abandonTurn(this.ports, place));
+  }
+
+  /** Tries until it is recorded, or refused for good. Rejects if it is told to stop, or has tried often enough. */
+  async #insist(
+    place: TurnPlace,
+    stop: AbortSignal,
+    attemptsMax: number,
+    act: () => Promise<Handled>,
+  ): Promise<Handled> {
+    for (let attempt = 1; ; attempt++) {
+      stop.throwIfAborted();
+      try {
+        const handled = await act();
+        const isFinal = handled.outcome === "done" || handled.code !== "too_much_contention";
+        if (isFinal || attempt >= attemptsMax) return handled;
+      } catch (error) {
+        if (attempt >= attemptsMax) throw error;
+        this.logger.error({ ...place, attempt, err: error }, "what becomes of a turn could not be recorded");
+      }
+      await this.#pause(attempt, stop);
+    }
+  }
+
+  #pause(attempt: number, stop: AbortSignal): Promise<void> {
+    return pause(this.ports.timers, Math.min(pauseMillisMax, firstPauseMillis * 2 ** (attempt - 1)), stop);
   }
 
   /** What is under way is waited for when it stops. */
