@@ -6,6 +6,10 @@ export interface Utterance {
   readonly text: string;
 }
 
+export interface Said extends Utterance {
+  readonly turnId: string;
+}
+
 /** What was said before, in short. */
 export interface Summary {
   readonly summaryId: string;
@@ -40,10 +44,10 @@ export interface Conversations {
     readonly userText: string;
   }>;
   latestSummary(threadId: string): Promise<Summary | null>;
-  /** The turns of a thread that ended after a position, oldest first. */
+  /** The turns of a thread that ended after a position, oldest first, as far as it is known what was asked in them. */
   endedSince(threadId: string, position: number, turnsMax: number): Promise<readonly EndedTurn[]>;
   /** All that was said in these turns, in order. */
-  said(threadId: string, turnIds: readonly string[]): Promise<readonly Utterance[]>;
+  said(threadId: string, turnIds: readonly string[]): Promise<readonly Said[]>;
 }
 
 /** What the log says about tokens. */

@@ -1,5 +1,5 @@
 export type { Clock } from "./clock.js";
-export type { Conversation, Conversations, EndedTurn, Summary, TokenUsage, Utterance } from "./conversation.js";
+export type { Conversation, Conversations, EndedTurn, Said, Summary, TokenUsage, Utterance } from "./conversation.js";
 export type {
   Append,
   Appended,

@@ -1,10 +1,24 @@
-import { callFailed, callFinished, estimateTokens } from "../../domain/budgets/index.js";
+import { callFailed, callFinished, estimateTokens, withinTokens, type FailedCall } from "../../domain/budgets/index.js";
 import { accept, minute, refuse, type Instant, type NewFact } from "../../domain/shared/index.js";
-import { evolveThread, fenced, initialThread, type Answered, type Unanswered } from "../../domain/threads/index.js";
+import {
+  evolveThread,
+  fenced,
+  initialThread,
+  type Answered,
+  type LossReason,
+  type Unanswered,
+} from "../../domain/threads/index.js";
 import { ContentTrust, EventSource } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { ActorKind } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import { handle, type Handled } from "../handle.js";
-import { ModelError, type EndedTurn, type ModelDelta, type ModelMessage, type Summary } from "../ports/index.js";
+import {
+  ModelError,
+  type EndedTurn,
+  type ModelDelta,
+  type ModelMessage,
+  type Said,
+  type Summary,
+} from "../ports/index.js";
 import { answered, costOf, unanswered } from "./model-outcome.js";
 import { promptTokens } from "./prompt.js";
 import { summariesStream, threadStream } from "./streams.js";
@@ -13,10 +27,13 @@ import type { TurnPorts } from "./turn-ports.js";
 /** A new summary is due after so many turns, or so much talk. */
 const turnsPerSummary = 6;
 const talkTokensPerSummary = 12_000;
-/** At most so much goes into one. */
+/** At most so much goes into one; what is left is for the next. */
 const turnsMax = 50;
+const transcriptTokensMax = 24_000;
 const summaryTokensMax = 1_000;
 const summaryMillisMax = minute;
+
+const lossReason: LossReason = "server_stopped";
 
 const instructions = `Write a summary of the conversation below, for yourself, to go on with later: what the owner wants,
 what was found out, decided and promised, names and dates that matter. Plain sentences, at most 300 words, in the language
@@ -30,17 +47,19 @@ const provenance = {
 
 /**
  * Has the model put into words what was said since the last summary, if that is enough. The summary is the model's own,
- * from what others may have written, and is shown to it as such. If it fails, the next turn's end is the next chance.
+ * from what others may have written, and is shown to it as such. If it fails, it is tried
+ * again after as many turns as make a new one due.
  */
 export async function summariseIfDue(ports: TurnPorts, threadId: string, stop: AbortSignal): Promise<void> {
+  if (await hasJustFailed(ports, threadId)) return;
   const previous = await ports.conversations.latestSummary(threadId);
-  const turns = await ports.conversations.endedSince(threadId, previous?.throughPosition ?? 0, turnsMax);
+  const ended = await ports.conversations.endedSince(threadId, previous?.throughPosition ?? 0, turnsMax);
   const talk = await ports.conversations.said(
     threadId,
-    turns.map(({ turnId }) => turnId),
+    ended.map(({ turnId }) => turnId),
   );
-  const transcript = talk.map(({ role, text }) => `${role}: ${text}`).join("\n\n");
-  const isDue = turns.length >= turnsPerSummary || estimateTokens(transcript) > talkTokensPerSummary;
+  const { turns, transcript } = oldest(ended, talk);
+  const isDue = ended.length >= turnsPerSummary || estimateTokens(transcript) > talkTokensPerSummary;
   if (!isDue || transcript === "") return;
 
   const question = questionOf(ports, previous, transcript);
@@ -67,15 +86,42 @@ export async function summariseIfDue(ports: TurnPorts, threadId: string, stop: A
   ports.budget.settle(callId, costOf(outcome));
 }
 
+/** The last one could not be had, and since then not enough turns have ended for another. */
+async function hasJustFailed({ log, conversations }: TurnPorts, threadId: string): Promise<boolean> {
+  const stream = summariesStream(threadId);
+  const [last] = log.readStream(stream, Math.max(0, log.streamVersion(stream) - 1), 1);
+  if (last?.type !== "modelCallFailed") return false;
+  const said = last.envelope?.payload;
+  if (said?.case === "modelCallFailed" && said.value.reason === lossReason) return false; // That was not the model's fault.
+  const since = await conversations.endedSince(threadId, last.position, turnsPerSummary);
+  return since.length < turnsPerSummary;
+}
+
+/** What was said in the oldest turns, as many as go into one summary; of a long one, how it begins. */
+function oldest(
+  ended: readonly EndedTurn[],
+  talk: readonly Said[],
+): { readonly turns: readonly EndedTurn[]; readonly transcript: string } {
+  const texts: string[] = [];
+  let tokens = 0;
+  for (const { turnId } of ended) {
+    const said = talk.filter((utterance) => utterance.turnId === turnId);
+    const text = said.map((utterance) => `${utterance.role}: ${utterance.text}`).join("\n\n");
+    tokens += estimateTokens(text);
+    if (tokens > transcriptTokensMax && texts.length > 0) break;
+    texts.push(text);
+  }
+  const transcript = withinTokens(texts.join("\n\n"), transcriptTokensMax);
+  return { turns: ended.slice(0, texts.length), transcript };
+}
+
 /** Ends a call that was under way when the server was stopped. Nobody knows what it has cost. */
 export async function endLostSummary(
   ports: TurnPorts,
-  lost: { readonly threadId: string; readonly callId: string; readonly reservedTokens: number },
+  lost: { readonly threadId: string; readonly callId: string } & Omit<FailedCall, "trouble" | "message">,
 ): Promise<void> {
-  const { provider } = ports.models.primary.model;
-  const why = { trouble: "server_stopped", message: "The server was stopped.", chargedTokens: lost.reservedTokens };
-  const call = { ...why, provider, model: ports.models.primary.name };
-  await record(ports, lost.threadId, ports.clock.now(), callFailed(lost.callId, call));
+  const why = { trouble: lossReason, message: "The server was stopped." };
+  await record(ports, lost.threadId, ports.clock.now(), callFailed(lost.callId, { ...lost, ...why }));
 }
 
 /** Of a thread that was deleted meanwhile only what its call has come to is recorded, and nobody watches that. */
@@ -154,9 +200,10 @@ function written(
   { ids }: TurnPorts,
   previous: Summary | null,
   turns: readonly EndedTurn[],
-  text: string,
+  said: string,
 ): readonly NewFact[] {
   const summaryId = ids.next();
+  const text = withinTokens(said.toWellFormed(), summaryTokensMax);
   return [
     {
       case: "summaryWritten",

@@ -43,7 +43,8 @@ export function conversationsIn(log: LogReader, readModels: ReadModels, query: K
     },
     said: async (threadId, turnIds) => {
       await upToDate();
-      return (await listMessagesOfTurns(query, { threadId, turnIds })).map(toUtterance);
+      const rows = await listMessagesOfTurns(query, { threadId, turnIds });
+      return rows.map((row) => ({ ...toUtterance(row), turnId: row.turn_id ?? "" }));
     },
   };
 }

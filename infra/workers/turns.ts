@@ -158,8 +158,8 @@ export class TurnWorker {
 
   async #endLostSummaries(): Promise<void> {
     for (const row of await listOpenCalls(this.query, "summary")) {
-      const { thread_id: threadId, call_id: callId, reserved_tokens: reservedTokens } = row;
-      await endLostSummary(this.ports, { threadId, callId, reservedTokens });
+      const { thread_id: threadId, call_id: callId, provider, model, reserved_tokens: chargedTokens } = row;
+      await endLostSummary(this.ports, { threadId, callId, provider, model, chargedTokens });
     }
   }
 

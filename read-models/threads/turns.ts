@@ -38,15 +38,19 @@ export function listUnfinishedTurns(db: Kysely<ReadModelTables>): Promise<TurnRo
     .execute();
 }
 
-/** Turns of a thread that are over, in the order they ended; `afterPosition` is where the last known one did. */
+/**
+ * Turns of a thread that are over, in the order they ended; `afterPosition` is where the last known one did. One whose
+ * message was erased is left out.
+ */
 export function listTurnsEndedSince(
   db: Kysely<ReadModelTables>,
   page: { readonly threadId: string; readonly afterPosition: number; readonly limit: number },
 ): Promise<TurnRow[]> {
   return db
     .selectFrom("turns")
-    .selectAll()
-    .where("thread_id", "=", page.threadId)
+    .innerJoin("messages", "messages.message_id", "turns.user_message_id")
+    .selectAll("turns")
+    .where("turns.thread_id", "=", page.threadId)
     .where("ended_position", ">", page.afterPosition)
     .orderBy("ended_position")
     .limit(page.limit)

@@ -10,6 +10,7 @@ import {
   says,
   streams,
   text,
+  toolCall,
   usage,
   type Behaviour,
 } from "../../support/model-server.js";
@@ -18,6 +19,7 @@ import { isForSummary, Stage } from "./stage.js";
 
 const stage = new Stage();
 const turnsPerSummary = 6;
+const note = { index: 0, id: "1", name: "notes_write", arguments: JSON.stringify({ title: "Tea", text: "Buy some." }) };
 
 /** Answers every turn at once, and each wish for a summary as it is told; then no more. */
 function summarise(...summaries: Behaviour[]): void {
@@ -129,17 +131,62 @@ describe("a summary", () => {
     ["cannot be had", fails(500), "unavailable"],
     ["is empty", says(" "), "malformed"],
     ["is cut off", streams(text("They"), ({ response }) => Promise.resolve(response.destroy())), "cut"],
-  ])("that %s disturbs no turn, and is tried again after the next", async (_, trouble, reason) => {
-    summarise(trouble, says("To seven."));
+  ])("that %s disturbs no turn, and is tried again after six more", async (_, trouble, reason) => {
+    summarise(trouble, says("To twelve."));
     const threadId = await stage.phone.newThread();
     const turnIds = await talk(threadId, ...from(1, 6));
     const failed = await stage.phone.until(threadId, "modelCallFailed");
     expect(valuesOf(failed, "modelCallFailed")).toMatchObject([{ reason }]);
     expect(valuesOf(failed, "summaryWritten")).toEqual([]);
-    turnIds.push(...(await talk(threadId, 7)));
+    turnIds.push(...(await talk(threadId, ...from(7, 12))));
     const events = await summarised(threadId, 1);
-    expect(valuesOf(events, "summaryWritten")).toMatchObject([{ text: "To seven.", turnIds }]);
+    expect(valuesOf(events, "summaryWritten")).toMatchObject([{ text: "To twelve.", turnIds }]);
     expect(valuesOf(events, "turnFailed")).toEqual([]);
+    expect(stage.summaryQuestions).toHaveLength(2);
+  });
+
+  test("is as long as it may be, whatever the model makes of that", async () => {
+    summarise(says("é".repeat(200_000)));
+    const threadId = await stage.phone.newThread();
+    await talk(threadId, ...from(1, 6));
+    const [summary] = valuesOf(await summarised(threadId, 1), "summaryWritten");
+    expect(summary).toMatchObject({ text: "é".repeat(1_500), tokenEstimate: 1_000n });
+  });
+
+  test("is made of as much as goes into one, the oldest first; the next goes on from there", async () => {
+    const long = (number: number) => `${number}: ${"What a long story. ".repeat(1_600)}`; // About 10,000 tokens.
+    summarise(fails(500), says("One and two."), says("Three and four."));
+    const threadId = await stage.phone.newThread();
+    const turns: ThreadEvent[][] = [];
+    for (const number of from(1, 8)) {
+      turns.push(await stage.phone.turn({ threadId, userText: long(number) }));
+      if (number === 2) await stage.phone.until(threadId, "modelCallFailed");
+    }
+    await summarised(threadId, 1);
+    await talk(threadId, 9);
+    const [first, second] = valuesOf(await summarised(threadId, 2), "summaryWritten");
+    const idsOf = (...numbers: number[]) => numbers.map((number) => turns[number - 1]![0]!.turnId);
+    expect(first).toMatchObject({ turnIds: idsOf(1, 2), throughPosition: turns[1]!.at(-1)!.position });
+    expect(second).toMatchObject({ turnIds: idsOf(3, 4), throughPosition: turns[3]!.at(-1)!.position });
+    const asked = stage.summaryQuestions.map((shown) => shown.at(-1)!.content.match(/(?<=^user: )\d+/gm));
+    expect(asked).toEqual([
+      ["1", "2"],
+      ["1", "2"],
+      ["3", "4"],
+    ]);
+  });
+
+  test("of a turn that is too long for it is made of how that begins", async () => {
+    summarise(says("A long story."));
+    const threadId = await stage.phone.newThread();
+    const chapter = streams(text("x".repeat(60_000)), toolCall(note), finish("tool_calls"), usage(), done);
+    stage.model.will(chapter, chapter, says("The end."));
+    await stage.phone.turn({ threadId, userText: "Tell me a long story." });
+    await summarised(threadId, 1);
+    const { content } = stage.summaryQuestions[0]!.at(-1)!;
+    expect(content).toContain("user: Tell me a long story.");
+    expect(content).not.toContain("The end.");
+    expect(content.length).toBeLessThan(24_000 * 3 + 500);
   });
 
   test("that takes its time holds up no turn, and what it is about is not summarised twice", async () => {
@@ -168,8 +215,10 @@ describe("a summary", () => {
     await stage.restart();
     const asked = valuesOf(await stage.phone.replay(threadId), "modelCallStarted").at(-1)!;
     // Nobody knows what it has cost: all that was reserved.
-    const { callId, reservedTokens: chargedTokens } = asked;
-    const lost = [{ callId, chargedTokens, reason: "server_stopped", message: "The server was stopped." }];
+    const { callId, provider, model, reservedTokens: chargedTokens } = asked;
+    const lost = [
+      { callId, provider, model, chargedTokens, reason: "server_stopped", message: "The server was stopped." },
+    ];
     expect(valuesOf(await stage.phone.replay(threadId), "modelCallFailed")).toMatchObject(lost);
     await stage.restart();
     turnIds.push(...(await talk(threadId, 7)));

@@ -8,6 +8,8 @@ import {
 } from "../../../read-models/threads/index.js";
 import { appendOf, record, write } from "../../support/appends.js";
 import type { Backend } from "../../support/backend.js";
+import { forget } from "../../support/conversation.js";
+import { said } from "../../support/facts.js";
 import {
   turnCompleted,
   turnFailed,
@@ -25,7 +27,8 @@ let backend: Backend;
 beforeEach(async () => {
   backend = await bench.backend();
   const ended = [turnStarted("a"), turnCompleted("x"), turnStarted("b"), turnFailed("cut"), turnStarted("c")];
-  await record(backend.log, appendOf(write("t", "any", ...ended, turnQueued("d"), turnCompleted("y"))));
+  const asked = ["a", "b", "c"].map((turnId) => said(`hello ${turnId}`, `ask ${turnId}`));
+  await record(backend.log, appendOf(write("t", "any", ...asked, ...ended, turnQueued("d"), turnCompleted("y"))));
   await record(backend.log, appendOf(write("u", "any", turnStarted("e"), turnQueued("f"), turnPaused("e"))));
   await record(backend.log, appendOf(write("v", "any", turnStarted("g"), turnPaused("g"), turnResumed("g"))));
 });
@@ -65,6 +68,13 @@ describe("turns that ended", () => {
       afterPosition: first[1]!.ended_position!,
     });
     expect(second.map(idOf)).toEqual(["c"]);
+  });
+
+  test("are left out if what was asked in them is erased", async () => {
+    await forget(backend, 2);
+    await backend.projector.reached(backend.log.head().position);
+    const page = { threadId: "t", afterPosition: 0, limit: 9 };
+    expect((await listTurnsEndedSince(backend.store.query, page)).map(idOf)).toEqual(["a", "c"]);
   });
 
   test("are none where none has", async () => {
