@@ -5,7 +5,7 @@ import type { Projection } from "../shared/projection.js";
 
 export const conversationSummariesProjection: Projection = {
   name: "conversation_summaries",
-  version: 1,
+  version: 2,
   tables: [conversationSummaries],
   on: {
     summaryWritten({ threadId, payload, occurredAt, position }, write) {
@@ -27,6 +27,12 @@ export const conversationSummariesProjection: Projection = {
     },
     eventsErased({ payload }, write) {
       deleteErased(payload, conversationSummaries, {}, write);
+      if (payload?.reason !== "forget") return;
+      // Every later summary of a thread is made of what was said before, by itself or through the ones before it.
+      for (const { first, counts } of payload.ranges) {
+        const later = { column: "position", first: Number(first), last: Number.MAX_SAFE_INTEGER } as const;
+        for (const { threadId } of counts) write.delete(conversationSummaries, { thread_id: threadId }, later);
+      }
     },
   },
 };

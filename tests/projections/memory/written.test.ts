@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import type { NewFact } from "../../../domain/shared/index.js";
 import { findArtifact, findLatestSummary, listArtifacts, listNotes } from "../../../read-models/memory/index.js";
-import { appendOf, record, write } from "../../support/appends.js";
+import { appendOf, noon, record, write } from "../../support/appends.js";
 import { fromOwner, type Backend } from "../../support/backend.js";
 import { differences, forget } from "../../support/conversation.js";
-import { threadDeleted } from "../../support/facts.js";
+import { said, threadDeleted } from "../../support/facts.js";
 import { artifactCreated, noteWritten, summaryWritten } from "../../support/turn-facts.js";
 import { workbench } from "../../support/workbench.js";
 
@@ -49,6 +49,32 @@ describe("a summary", () => {
   test("that was erased gives way to the one before", async () => {
     const backend = await after(summaryWritten("s1"), summaryWritten("s2"));
     await forget(backend, 2);
+    expect(await findLatestSummary(await queryOf(backend), "t")).toMatchObject({ summary_id: "s1" });
+  });
+
+  test("is gone when anything is forgotten that was there before it; those before that are kept", async () => {
+    const backend = await after(said("one"), summaryWritten("s1"), said("two"), summaryWritten("s2"), said("three"));
+    await record(backend.log, appendOf(write("u", "any", said("else"), summaryWritten("of another"))));
+    await forget(backend, 5, 6); // Neither knows of these.
+    expect(await findLatestSummary(await queryOf(backend), "t")).toMatchObject({ summary_id: "s2" });
+    expect(await findLatestSummary(await queryOf(backend), "u")).toBeUndefined();
+    await forget(backend, 3);
+    expect(await findLatestSummary(await queryOf(backend), "t")).toMatchObject({ summary_id: "s1" });
+    await record(backend.log, appendOf(write("t", "any", summaryWritten("s3"))));
+    await forget(backend, 1);
+    expect(await findLatestSummary(await queryOf(backend), "t")).toBeUndefined();
+  });
+
+  test("is gone with the one that it was made from", async () => {
+    const backend = await after(summaryWritten("s1"), summaryWritten("s2"));
+    await forget(backend, 1);
+    expect(await findLatestSummary(await queryOf(backend), "t")).toBeUndefined();
+  });
+
+  test("outlives what it was made from where that is only not kept any longer", async () => {
+    const backend = await after(said("one"), summaryWritten("s1"));
+    const ranges = [{ first: 1, last: 1 }];
+    await backend.log.erase({ occurredAt: noon, ranges, reason: "retention", provenance: fromOwner });
     expect(await findLatestSummary(await queryOf(backend), "t")).toMatchObject({ summary_id: "s1" });
   });
 
