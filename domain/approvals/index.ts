@@ -15,7 +15,10 @@ export { giveUp, intend, leaseMillis, resolve, settle, type Effect, type Settled
 export { policySummary } from "./summary.js";
 export { judge, policyRules, proposalsPerTurnMax, type ActionSource, type PolicyRule, type Ruling } from "./policy.js";
 export { bindingOf, propose, type Circumstances, type Hash, type Wish } from "./propose.js";
+export { settledArgs } from "./settled-args.js";
 export {
+  defaultToolLimits,
+  limitsOf,
   parametersOf,
   tool,
   Toolbox,
@@ -23,6 +26,7 @@ export {
   type Intent,
   type ReadingTool,
   type Tool,
+  type ToolLimits,
   type ToolResult,
 } from "./tool.js";
 export type { JsonObject } from "@bufbuild/protobuf";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Identity, RiskClass } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import type { CallSubject } from "./card.js";
 import type { Effect } from "./execution.js";
-import type { NewFact } from "../shared/index.js";
+import { minute, type NewFact } from "../shared/index.js";
 
 /** As whom a tool acts. Where there is an account, the call must say whose. */
 type IdentityRule = "none" | "user_or_bot" | "bot";
@@ -53,6 +53,26 @@ export interface ReadingTool<Args> extends ToolSpec<Args> {
   readonly execute: (args: Args, call: ExternalCall) => Promise<ToolResult>;
 }
 
+/** What an acting tool is held to when it is carried out. */
+export interface ToolLimits {
+  /** How long one attempt may take, and one question about it. */
+  readonly attemptMillisMax: number;
+  /** How often an action is tried that has certainly not happened. */
+  readonly attemptsMax: number;
+  /** How many actions of this tool are carried out at a time; the others wait. */
+  readonly atOnceMax: number;
+  /** How much of what it answers the thread is told. */
+  readonly resultTokensMax: number;
+}
+
+/** Of a tool that says nothing else. */
+export const defaultToolLimits: ToolLimits = {
+  attemptMillisMax: minute,
+  attemptsMax: 5,
+  atOnceMax: 10,
+  resultTokensMax: 16_000,
+};
+
 /** Reaches out, and something happens: only after the owner has approved exactly that, and never again by itself. */
 export interface ActingTool<Args> extends ToolSpec<Args> {
   readonly kind: "acting";
@@ -60,6 +80,10 @@ export interface ActingTool<Args> extends ToolSpec<Args> {
   readonly isResultUntrusted: boolean;
   /** How long an approval can be taken back. */
   readonly undoSeconds: number;
+  /** Where it needs others than the usual ones. */
+  readonly limits?: Partial<ToolLimits>;
+  /** Why it cannot act as that identity now, such as an account that was disconnected; null if it can. It changes nothing. */
+  readonly whyUnavailable?: (identity: Identity) => Promise<string | null>;
   /** Who and what is concerned, for the card. */
   readonly describe: (args: Args) => CallSubject;
   /**
@@ -98,6 +122,7 @@ export class Toolbox {
   constructor(tools: readonly Tool[]) {
     this.#tools = new Map(tools.map((one) => [one.name, one]));
     if (this.#tools.size < tools.length) throw new Error("two tools have the same name");
+    for (const one of tools) if (one.kind === "acting") requireLimits(one);
   }
 
   find(name: string): Tool | null {
@@ -106,6 +131,16 @@ export class Toolbox {
 
   get all(): readonly Tool[] {
     return [...this.#tools.values()];
+  }
+}
+
+export function limitsOf({ limits }: Pick<ActingTool<unknown>, "limits">): ToolLimits {
+  return { ...defaultToolLimits, ...limits };
+}
+
+function requireLimits(tool: ActingTool<unknown>): void {
+  for (const [limit, value] of Object.entries(limitsOf(tool))) {
+    if (!Number.isSafeInteger(value) || value < 1) throw new Error(`${tool.name}: ${limit} is no whole number from 1`);
   }
 }
 

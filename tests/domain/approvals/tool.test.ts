@@ -1,8 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
-import { parametersOf, tool, Toolbox, type Tool } from "../../../domain/approvals/index.js";
+import {
+  defaultToolLimits,
+  limitsOf,
+  parametersOf,
+  tool,
+  Toolbox,
+  type Tool,
+  type ToolLimits,
+} from "../../../domain/approvals/index.js";
 import { artifactPut, notesWrite } from "../../../domain/memory/index.js";
 import { RiskClass } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { outletTool } from "../../support/outlet.js";
 
 function named(name: string): Tool {
   return tool({
@@ -41,6 +50,24 @@ describe("a box of tools", () => {
   test("may be empty", () => {
     expect(new Toolbox([]).all).toEqual([]);
     expect(new Toolbox([]).find("one")).toBeNull();
+  });
+});
+
+describe("an acting tool", () => {
+  const limited = (limits: Partial<ToolLimits>) => ({ ...outletTool("http://127.0.0.1"), limits }) as Tool;
+
+  test("has the usual limits where it names no others", () => {
+    expect(limitsOf({})).toEqual(defaultToolLimits);
+    expect(limitsOf({ limits: { attemptsMax: 1 } })).toEqual({ ...defaultToolLimits, attemptsMax: 1 });
+  });
+
+  test.each([0, -1, 1.5, NaN, Infinity])("cannot have %s as a limit", (value) => {
+    for (const name of Object.keys(defaultToolLimits))
+      expect(() => new Toolbox([limited({ [name]: value })])).toThrow(`outlet_post: ${name}`);
+  });
+
+  test("may have limits of its own", () => {
+    expect(new Toolbox([limited({ atOnceMax: 1, attemptMillisMax: 5 })]).all).toHaveLength(1);
   });
 });
 
