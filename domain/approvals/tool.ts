@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Identity, RiskClass } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import type { CallSubject } from "./card.js";
 import type { Effect } from "./execution.js";
+import { looseAt } from "./strict-args.js";
 import { minute, type NewFact } from "../shared/index.js";
 
 /** As whom a tool acts. Where there is an account, the call must say whose. */
@@ -15,7 +16,7 @@ export interface ToolResult {
   readonly origin: string;
 }
 
-/** What is the same of every tool. Its arguments are strict: one that it does not know is an error. */
+/** What is the same of every tool. Its arguments are strict, all the way down: one that it does not know is an error. */
 interface ToolSpec<Args> {
   readonly name: string;
   /** Counted up when the same arguments come to mean something else. */
@@ -115,14 +116,17 @@ export function tool<Args>(spec: InternalTool<Args> | ReadingTool<Args> | Acting
   return spec as Tool; // Nobody hands it arguments that its own schema has not made.
 }
 
-/** All tools there are. One that is not here cannot be called. */
+/** All tools there are. One that is not here cannot be called, and one that takes just anything cannot be here. */
 export class Toolbox {
   readonly #tools: ReadonlyMap<string, Tool>;
 
   constructor(tools: readonly Tool[]) {
     this.#tools = new Map(tools.map((one) => [one.name, one]));
     if (this.#tools.size < tools.length) throw new Error("two tools have the same name");
-    for (const one of tools) if (one.kind === "acting") requireLimits(one);
+    for (const one of tools) {
+      requireStrict(one);
+      if (one.kind === "acting") requireLimits(one);
+    }
   }
 
   find(name: string): Tool | null {
@@ -136,6 +140,11 @@ export class Toolbox {
 
 export function limitsOf({ limits }: Pick<ActingTool<unknown>, "limits">): ToolLimits {
   return { ...defaultToolLimits, ...limits };
+}
+
+function requireStrict(tool: Tool): void {
+  const loose = looseAt(parametersOf(tool));
+  if (loose !== null) throw new Error(`${tool.name}: ${loose} must take no members that it does not know`);
 }
 
 function requireLimits(tool: ActingTool<unknown>): void {

@@ -133,7 +133,7 @@ describe("what comes of a tool", () => {
 test("a tool that acts is not used here, whoever has allowed it", async () => {
   let uses = 0;
   const acts = tool<object>({
-    ...{ name: "act", version: 1, description: "", args: z.record(z.string(), z.string()), risk: RiskClass.WRITE },
+    ...{ name: "act", version: 1, description: "", args: z.strictObject({}), risk: RiskClass.WRITE },
     ...{ identity: "none", kind: "acting", destination: "external", isResultUntrusted: false, undoSeconds: 0 },
     describe: () => ({ summary: "", target: "", recipients: [], urls: [], body: "" }),
     execute: async () => {

@@ -53,6 +53,37 @@ describe("a box of tools", () => {
   });
 });
 
+describe("a tool that takes what nobody has described is not put into a box", () => {
+  const text = z.string();
+  const taking = (args: z.ZodType) => () => new Toolbox([{ ...named("one"), args }]);
+
+  test.each<[string, z.ZodType]>([
+    ["at the top", z.object({ text })],
+    ["at the top, with all that comes", z.looseObject({ text })],
+    ["inside", z.strictObject({ a: z.strictObject({ b: z.object({ text }) }) })],
+    ["in a list", z.strictObject({ a: z.array(z.object({ text })) })],
+    ["in a list of so many", z.strictObject({ a: z.tuple([text, z.object({ text })]) })],
+    ["as one of several things", z.strictObject({ a: z.union([text, z.object({ text })]) })],
+    ["under names of its own", z.strictObject({ a: z.record(text, text) })],
+    ["as whatever it is", z.strictObject({ a: z.unknown().describe("Whatever.") })],
+    ["before it is made into something else", z.object({ text }).transform(() => ({}))],
+  ])("%s", (_, args) => {
+    expect(taking(args)).toThrow("one: its arguments");
+  });
+
+  test("and the others are", () => {
+    const inner = z.strictObject({
+      text: text.optional(),
+      none: z.null(),
+      one: z.literal("a"),
+      never: z.never().optional(),
+    });
+    const args = z.strictObject({ a: z.array(inner), b: z.union([inner, z.int()]), c: z.enum(["x"]).default("x") });
+    expect(taking(args)).not.toThrow();
+    expect(taking(z.discriminatedUnion("kind", [inner.extend({ kind: z.literal("k") })]))).not.toThrow();
+  });
+});
+
 describe("an acting tool", () => {
   const limited = (limits: Partial<ToolLimits>) => ({ ...outletTool("http://127.0.0.1"), limits }) as Tool;
 
