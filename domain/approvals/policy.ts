@@ -42,6 +42,9 @@ const knownRisks: readonly RiskClass[] = [
   RiskClass.HIGH,
 ];
 
+/** What a tool of our own may do without anybody's leave. */
+const autonomousRisks: readonly RiskClass[] = [RiskClass.READ, RiskClass.WRITE];
+
 /** In this order; the first that judges decides. */
 export const policyRules: readonly PolicyRule[] = [
   {
@@ -65,8 +68,14 @@ export const policyRules: readonly PolicyRule[] = [
   },
   {
     id: "internal.autonomous",
-    says: "Notes and documents of our own are written at once.",
-    judge: ({ tool }) => (tool.destination === "internal" ? allowed("internal") : null),
+    says: "Notes and documents of our own are read and written at once.",
+    judge: ({ tool }) =>
+      tool.destination === "internal" && autonomousRisks.includes(tool.risk) ? allowed("internal") : null,
+  },
+  {
+    id: "internal.configuration",
+    says: "Whatever does more than that in our own house is configuration, and the owner's alone.",
+    judge: ({ tool }) => (tool.destination === "internal" ? blocked("owner_only") : null),
   },
   {
     id: "read.autonomous",

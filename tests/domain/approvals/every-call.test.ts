@@ -38,7 +38,8 @@ function expected({ tool, identity, source, isTainted, proposals }: CallInQuesti
   const isSomebody = identity === Identity.USER || identity === Identity.BOT;
   if (tool.identity !== "none" && !isSomebody) return [BLOCKED, "identity_required"];
   if (tool.identity === "bot" && identity === Identity.USER) return [BLOCKED, "identity_must_be_bot"];
-  if (tool.kind === "internal") return [ALLOW_INTERNAL, "internal"];
+  const isHarmless = tool.risk === READ || tool.risk === WRITE;
+  if (tool.kind === "internal") return isHarmless ? [ALLOW_INTERNAL, "internal"] : [BLOCKED, "owner_only"];
   if (tool.kind === "reading" && tool.risk === READ) return [ALLOW_INTERNAL, "read"];
   if (isTainted && tool.risk !== READ) return [BLOCKED, "POLICY_BLOCKED_UNTRUSTED_TURN"];
   if (proposals >= proposalsPerTurnMax) return [BLOCKED, "too_many_proposals"];

@@ -26,10 +26,19 @@ describe("a call of", () => {
     expect(judged(null)).toEqual(ruled("tool.known", BLOCKED, "unknown_tool"));
   });
 
-  test("a tool of our own is made at once, at any risk", () => {
-    for (const risk of risks)
+  test("a tool of our own that reads or writes is made at once", () => {
+    for (const risk of [READ, WRITE])
       expect(judged(internalTool({ risk }))).toEqual(ruled("internal.autonomous", ALLOW_INTERNAL, "internal"));
     for (const tool of [notesWrite, artifactPut]) expect(judged(tool).decision).toBe(ALLOW_INTERNAL);
+  });
+
+  test("a tool of our own that does more than that is blocked, whoever wants it: it is the owner's to configure", () => {
+    for (const risk of [EXFILTRATION, DESTRUCTIVE, HIGH])
+      for (const source of ["chat", "job"] as const)
+        for (const isTainted of [false, true])
+          expect(judged(internalTool({ risk }), { source, isTainted })).toEqual(
+            ruled("internal.configuration", BLOCKED, "owner_only"),
+          );
   });
 
   test("a tool that reads is made at once, and blocked if it claims to do more than that", () => {
@@ -115,6 +124,8 @@ describe("each rule alone", () => {
     expect(rule("identity.explicit", actingTool())).toBeNull();
     expect(rule("identity.bot", actingTool({ identity: "user_or_bot" }), { identity: Identity.USER })).toBeNull();
     expect(rule("internal.autonomous", actingTool())).toBeNull();
+    expect(rule("internal.autonomous", internalTool({ risk: HIGH }))).toBeNull();
+    expect(rule("internal.configuration", actingTool({ risk: HIGH }))).toBeNull();
     expect(rule("read.autonomous", actingTool({ risk: READ }))).toBeNull();
     expect(rule("turn.untrusted", actingTool())).toBeNull();
     expect(rule("turn.untrusted", actingTool({ risk: READ }), { isTainted: true })).toBeNull();
@@ -130,6 +141,7 @@ describe("each rule alone", () => {
       "identity.explicit",
       "identity.bot",
       "internal.autonomous",
+      "internal.configuration",
       "read.autonomous",
       "turn.untrusted",
       "turn.proposals",
