@@ -3,3 +3,4 @@ export type { EventType, Fact, LoggedEvent, NewFact, PayloadOf, RecordedEvent, T
 export { day, hour, minute, second, toInstant, toText, toTimestamp, type Instant, type Timestamp } from "./instant.js";
 export { refusals, type RefusalCode } from "./refusals.js";
 export { refuseText, refuseTextIfAny } from "./text.js";
+export { unseen } from "./unseen.js";

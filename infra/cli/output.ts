@@ -1,3 +1,5 @@
+import { unseen } from "../../domain/shared/index.js";
+
 type TableRow = Readonly<Record<string, string | number | boolean | null>>;
 
 /**
@@ -40,9 +42,9 @@ function toTable(rows: readonly TableRow[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** For one line on a terminal: controls, ends of lines and changes of direction as JSON would escape them. */
+/** For one line on a terminal: what a terminal would obey, and what nobody would see, as JSON would escape it. */
 export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+  return text.replaceAll(unseen, (character) =>
     character
       .split("")
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { createOutput, type Output } from "../../../infra/cli/output.js";
+import { createOutput, printable, type Output } from "../../../infra/cli/output.js";
 
 /** A bell, a C1 control, a change of direction, an end of line that JSON lets through, and a tag beyond 16 bits. */
 const nasty = "\u0007\u009b\u202e\u2028\u{e0041}";
@@ -26,6 +26,15 @@ describe("what is printed", () => {
     });
     expect(text).toBe(`one\n${escaped}\n`);
   });
+
+  test.each([0xfe00, 0xfe0f, 0xe0100, 0x17b4, 0x180b, 0x2065, 0x2800, 0x3164])(
+    "shows what nobody would see: %s",
+    (number) => {
+      const hidden = `ada${String.fromCodePoint(number)}@example.com`;
+      expect(printable(hidden)).toMatch(/^ada(\\u[0-9a-f]{4}){1,2}@example\.com$/u);
+      expect(JSON.parse(`"${printable(hidden)}"`)).toBe(hidden);
+    },
+  );
 
   test("as a table has a line for each row, and numbers to the right even if the first is missing", () => {
     const text = printed(false, (output) => {
