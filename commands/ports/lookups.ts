@@ -1,4 +1,4 @@
-import type { UntrustedSource } from "../../domain/approvals/index.js";
+import type { OwnerWords, UntrustedSource } from "../../domain/approvals/index.js";
 
 /** Where an action belongs. */
 export interface ActionPlace {
@@ -17,6 +17,8 @@ export interface Lookups {
   /** What a thread has read that others wrote, and what the owner has said in it. */
   surroundings(threadId: string): Promise<{
     readonly untrusted: readonly UntrustedSource[];
-    readonly ownerWords: string;
+    readonly ownerWords: readonly OwnerWords[];
+    /** It has read more than that. */
+    readonly isCutOff: boolean;
   }>;
 }

@@ -1,4 +1,4 @@
-import { parametersOf, type Toolbox, type UntrustedSource } from "../../domain/approvals/index.js";
+import { parametersOf, type OwnerWords, type Toolbox, type UntrustedSource } from "../../domain/approvals/index.js";
 import { toTimestamp, type Instant, type NewFact } from "../../domain/shared/index.js";
 import {
   outputTokensPerStepMax,
@@ -22,7 +22,9 @@ export interface Story {
   readonly userText: string;
   /** What the thread has read that others wrote, and what the owner has said. */
   readonly untrusted: readonly UntrustedSource[];
-  readonly ownerWords: string;
+  readonly ownerWords: readonly OwnerWords[];
+  /** It has read more than that. */
+  readonly isCutOff: boolean;
   /** Around what others wrote. */
   readonly boundary: string;
 }

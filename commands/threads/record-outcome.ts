@@ -120,6 +120,7 @@ function rulesOf(ports: TurnPorts, story: Story, turn: Turn, at: Instant): TurnR
       expiresAt: at + ports.approvalMillis,
       untrusted: [...read, ...story.untrusted],
       ownerWords: story.ownerWords,
+      isCutOff: story.isCutOff,
     },
   };
 }

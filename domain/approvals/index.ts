@@ -10,11 +10,12 @@ export {
   type Action,
   type ActionPlan,
 } from "./action.js";
-export { renderCard, type CallSubject, type UntrustedSource } from "./card.js";
+export type { CallSubject, Hash, OwnerWords, UntrustedSource } from "./card-context.js";
+export { renderCard } from "./card.js";
 export { giveUp, intend, leaseMillis, resolve, settle, type Effect, type SettledBy } from "./execution.js";
 export { policySummary } from "./summary.js";
 export { judge, policyRules, proposalsPerTurnMax, type ActionSource, type PolicyRule, type Ruling } from "./policy.js";
-export { bindingOf, propose, type Circumstances, type Hash, type Wish } from "./propose.js";
+export { bindingOf, propose, type Circumstances, type Wish } from "./propose.js";
 export { settledArgs } from "./settled-args.js";
 export {
   defaultToolLimits,

@@ -1,20 +1,14 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Identity } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { toTimestamp, type Instant, type NewFact } from "../shared/index.js";
-import { renderCard, type UntrustedSource } from "./card.js";
+import type { CardContext } from "./card-context.js";
+import { renderCard } from "./card.js";
 import type { ActingTool } from "./tool.js";
 
-/** A digest of a value as canonical JSON (RFC 8785): the same value, the same bytes. */
-export type Hash = (value: JsonValue) => Uint8Array;
-
 /** What a proposal is made in. */
-export interface Circumstances {
-  readonly hash: Hash;
+export interface Circumstances extends Pick<CardContext, "hash" | "untrusted" | "ownerWords" | "isCutOff"> {
   readonly policyVersion: string;
   readonly expiresAt: Instant;
-  /** What the thread has read that others wrote. */
-  readonly untrusted: readonly UntrustedSource[];
-  readonly ownerWords: string;
 }
 
 /** A call that wants to become an action. */
@@ -35,7 +29,7 @@ export interface Wish {
 
 /** What an approval binds. Whatever is executed must have the same. */
 export function bindingOf(
-  hash: Hash,
+  hash: CardContext["hash"],
   bound: {
     readonly tool: string;
     readonly toolVersion: number;
@@ -51,9 +45,9 @@ export function bindingOf(
 /** The proposal, with the card that the owner decides by. */
 export function propose(wish: Wish, circumstances: Circumstances): NewFact {
   const { tool, args, identity, supersedes } = wish;
-  const { hash, policyVersion, expiresAt, untrusted, ownerWords } = circumstances;
+  const { hash, policyVersion, expiresAt } = circumstances;
   const previous = supersedes?.preview ?? null;
-  const card = renderCard(tool.describe(args), { identity, untrusted, ownerWords, previous });
+  const card = renderCard(tool.describe(args), { ...circumstances, identity, previous });
   const argsHash = bindingOf(hash, { tool: tool.name, toolVersion: tool.version, args, identity, policyVersion });
   const cardHash = hash({
     action: wish.actionId,

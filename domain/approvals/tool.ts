@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Identity, RiskClass } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
-import type { CallSubject } from "./card.js";
+import type { CallSubject } from "./card-context.js";
 import type { Effect } from "./execution.js";
 import { looseAt } from "./strict-args.js";
 import { minute, type NewFact } from "../shared/index.js";

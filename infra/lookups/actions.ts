@@ -26,11 +26,16 @@ export function lookupsIn(log: LogReader, readModels: ReadModels, query: Kysely<
     },
     surroundings: async (threadId) => {
       await upToDate();
-      const contents = await listUntrustedContent(query, { threadId, limit: untrustedMax });
+      const contents = await listUntrustedContent(query, { threadId, limit: untrustedMax + 1 });
       const messages = await listLatestMessages(query, { threadId, limit: messagesMax });
       return {
-        untrusted: contents.map(({ tool, origin, text }) => ({ tool, origin, text })),
-        ownerWords: messages.flatMap(({ role, content }) => (role === "user" ? [content] : [])).join("\n"),
+        untrusted: contents
+          .slice(0, untrustedMax)
+          .map(({ tool, origin, text, position }) => ({ tool, origin, text, position })),
+        ownerWords: messages.flatMap(({ role, content: text, position }) =>
+          role === "user" ? [{ position, text }] : [],
+        ),
+        isCutOff: contents.length > untrustedMax,
       };
     },
   };

@@ -27,7 +27,7 @@ export async function proposeTo({ backend, ports }: Life, actionId: string, { cl
   };
   const { hash, policyVersion } = ports;
   const expiresAt = clock.now() + approvalMillis;
-  const fact = propose(wish, { hash, policyVersion, expiresAt, untrusted: [], ownerWords: "" });
+  const fact = propose(wish, { hash, policyVersion, expiresAt, untrusted: [], ownerWords: [], isCutOff: false });
   if (backend.log.readStream(threadStream(threadId), 0, 1).length === 0) {
     await backend.log.append(appendTo(threadStream(threadId), threadId, { case: "threadCreated", value: {} }));
   }

@@ -60,7 +60,8 @@ const circumstances = {
   policyVersion: "test",
   expiresAt: 0,
   untrusted: [],
-  ownerWords: "",
+  ownerWords: [],
+  isCutOff: false,
 };
 
 export const withFallback = { toolbox, derive, circumstances, hasFallback: true };

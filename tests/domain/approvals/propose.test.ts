@@ -22,7 +22,7 @@ const wish: Wish = {
   supersedes: null,
 };
 const circumstances: Circumstances = {
-  ...{ hash: systemHash, policyVersion: "p1", expiresAt: noon + hour, untrusted: [], ownerWords: "" },
+  ...{ hash: systemHash, policyVersion: "p1", expiresAt: noon + hour, untrusted: [], ownerWords: [], isCutOff: false },
 };
 
 function proposal(different: Partial<Wish> = {}, around: Partial<Circumstances> = {}) {
@@ -97,7 +97,7 @@ describe("a proposal", () => {
       proposal({ tool: actingTool({ version: 2 }) }),
       proposal({ tool: actingTool({ name: "another" }) }),
       proposal({}, { policyVersion: "p2" }),
-      proposal({}, { untrusted: [page], ownerWords: "to ada" }),
+      proposal({}, { untrusted: [page], ownerWords: [{ position: 1, text: "to ada" }] }),
       proposal({}, { untrusted: [page] }),
       proposal({ supersedes: { actionId: "z", revision: 1, preview: { body: "before" } } }),
     ].map(({ cardHash }) => Buffer.from(cardHash ?? []).toString("hex"));

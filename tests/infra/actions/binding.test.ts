@@ -95,7 +95,7 @@ describe("an idempotency key", () => {
       ...{ actionId, tool, idempotencyKey: key, args: { to: "eve", text }, identity: Identity.NONE },
       ...{ toolCallId: actionId, justification: "", source: "chat", sourceId: "", supersedes: null },
     };
-    const around = { hash: systemHash, policyVersion, untrusted: [], ownerWords: "" };
+    const around = { hash: systemHash, policyVersion, untrusted: [], ownerWords: [], isCutOff: false };
     return propose(wish, { ...around, expiresAt: conveyor.clock.now() + hour });
   };
   const record = async (actionId: string, ...facts: NewFact[]) => {
