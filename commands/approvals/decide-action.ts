@@ -16,7 +16,7 @@ import { threadStream } from "../threads/streams.js";
 import { actionStream } from "./streams.js";
 
 /** How many actions may be approved at once. */
-const actionsPerBundleMax = 50;
+export const actionsPerBundleMax = 50;
 
 export interface Deciding extends Handling {
   readonly lookups: Lookups;

@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Kysely } from "kysely";
+import { actionsPerBundleMax } from "../../commands/approvals/decide-action.js";
 import type { Lookups, ReadModels } from "../../commands/ports/index.js";
 import { policyRules, policySummary, Toolbox, type Hash, type Tool } from "../../domain/approvals/index.js";
 import { artifactPut, notesWrite } from "../../domain/memory/index.js";
@@ -15,8 +16,9 @@ export interface Equipment {
   readonly toolbox: Toolbox;
   readonly hash: Hash;
   readonly lookups: Lookups;
+  /** What is in force, for the owner. */
   readonly policy: JsonObject;
-  /** The hash of the policy. */
+  /** The hash of all of it that binds an action. */
   readonly policyVersion: string;
   /** How long the owner has to decide. */
   readonly approvalMillis: number;
@@ -30,12 +32,14 @@ export function equipmentOf(
   tools: readonly Tool[],
 ): Equipment {
   const toolbox = new Toolbox([notesWrite, artifactPut, ...tools].map((tool) => withUndo(tool, undoSeconds)));
-  const policy = policySummary(policyRules, toolbox.all, { approvalHours, tokensPerDay, allowsRawReasoning });
+  const policy = policySummary(policyRules, toolbox.all, { approvalHours, actionsPerBundleMax });
+  // Shown, and no part of the version: they have no bearing on what may be approved.
+  const settings = { tokens_per_day: tokensPerDay, allows_raw_reasoning: allowsRawReasoning };
   return {
     toolbox,
     hash: systemHash,
     lookups: lookupsIn(log, readModels, query),
-    policy,
+    policy: { ...policy, settings },
     policyVersion: Buffer.from(systemHash(policy)).toString("hex").slice(0, versionLength),
     approvalMillis: approvalHours * hour,
   };

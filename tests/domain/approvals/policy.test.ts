@@ -2,7 +2,6 @@ import { describe, expect, test } from "@jest/globals";
 import {
   judge,
   policyRules,
-  policySummary,
   proposalsPerTurnMax,
   type ActionSource,
   type Tool,
@@ -178,18 +177,5 @@ describe("each rule alone", () => {
   test("if there is none, everything is blocked", () => {
     for (const tool of [internalTool(), readingTool(), actingTool()])
       expect(judge({ ...chat, tool }, [])).toEqual(ruled("default", BLOCKED, "no_rule_allows_it"));
-  });
-});
-
-test("the summary names every rule, every tool and every limit", () => {
-  const limits = { approvalHours: 24, tokensPerDay: 1, allowsRawReasoning: false };
-  const summary = policySummary(policyRules, [internalTool({ name: "mine" }), actingTool({ name: "theirs" })], limits);
-  expect(summary).toMatchObject({
-    rules: expect.arrayContaining(policyRules.map(({ id, says }) => ({ id, says }))),
-    tools: [
-      { name: "mine", version: 1, risk: "WRITE", identity: "none", kind: "internal", destination: "internal" },
-      { name: "theirs", version: 1, risk: "WRITE", identity: "none", kind: "acting", destination: "external" },
-    ],
-    limits: { ...limits, proposals_per_turn: proposalsPerTurnMax },
   });
 });

@@ -175,11 +175,21 @@ test("the policy has a version, which a restart does not change and another poli
   await conveyor.restart();
   expect(await conveyor.system.getPolicySummary({})).toMatchObject({ policyVersion, summary });
   const versions = [policyVersion];
-  for (const config of [{ approvalHours: 1 }, { tokensPerDay: 1 }, { allowsRawReasoning: true }]) {
-    await conveyor.restart({ config });
-    versions.push((await conveyor.system.getPolicySummary({})).policyVersion);
-  }
+  await conveyor.restart({ config: { approvalHours: 1 } });
+  versions.push((await conveyor.system.getPolicySummary({})).policyVersion);
   await conveyor.restart({ config: {}, tools: (url) => [outletTool(url)] });
   versions.push((await conveyor.system.getPolicySummary({})).policyVersion);
   expect(new Set(versions).size).toBe(versions.length);
+});
+
+test("a setting that has no bearing on what may be approved is shown, and pending cards stay good", async () => {
+  const { policyVersion } = await conveyor.system.getPolicySummary({});
+  const { turnId, actionId } = await conveyor.propose("ada");
+  await conveyor.restart({ config: { tokensPerDay: 999_999, allowsRawReasoning: true } });
+  const after = await conveyor.system.getPolicySummary({});
+  expect(after.summary).toMatchObject({ settings: { tokens_per_day: 999_999, allows_raw_reasoning: true } });
+  expect(after.policyVersion).toBe(policyVersion);
+  await conveyor.approvals.approveAction({ actionId });
+  await conveyor.until("turnCompleted", turnId);
+  expect(conveyor.outlet.ledger).toHaveLength(1);
 });
