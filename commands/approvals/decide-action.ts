@@ -1,6 +1,8 @@
 import {
+  abandon,
   approve,
   cancel,
+  conflict,
   evolveAction,
   expire,
   initialAction,
@@ -10,7 +12,7 @@ import {
 } from "../../domain/approvals/index.js";
 import { refuse, type Decision, type Instant } from "../../domain/shared/index.js";
 import { handle, type Handled, type Handling, type Load, type Proposal } from "../handle.js";
-import type { Lookups, Provenance } from "../ports/index.js";
+import type { ActionPlace, Lookups, Provenance } from "../ports/index.js";
 import { evolveThread, initialThread } from "../../domain/threads/index.js";
 import { threadStream } from "../threads/streams.js";
 import { actionStream } from "./streams.js";
@@ -20,6 +22,11 @@ export const actionsPerBundleMax = 50;
 
 export interface Deciding extends Handling {
   readonly lookups: Lookups;
+}
+
+export interface Approving extends Deciding {
+  /** The policy that is in force. */
+  readonly policyVersion: string;
 }
 
 interface Decider {
@@ -37,57 +44,106 @@ export interface Seen {
   readonly seen: Uint8Array | null;
 }
 
-export function approveAction(deciding: Deciding, command: OneAction & Seen): Promise<Handled> {
-  return approveActions(deciding, { ...command, actions: [command] });
+export function approveAction(approving: Approving, command: OneAction & Seen): Promise<Handled> {
+  return approveActions(approving, { ...command, actions: [command] });
 }
 
-/** All of them, or none. */
+/** All of them, or none. If another action has used the key of one, that is recorded, and none is approved. */
 export async function approveActions(
-  deciding: Deciding,
+  approving: Approving,
   command: Decider & { readonly actions: readonly Seen[] },
 ): Promise<Handled> {
   const { actions, at } = command;
   if (actions.length > actionsPerBundleMax) return refuse("too_many_actions", { actionsMax: actionsPerBundleMax });
   const once = actions.filter((one, index) => actions.findIndex(({ actionId }) => actionId === one.actionId) === index);
-  return decideAll(deciding, command, once, (action, { seen }) => approve(action, seen, at), isThreadOpen);
+  const by = ({ seen }: Seen) => ({ seen, policyVersion: approving.policyVersion });
+  const placed = await placesOf(approving, once);
+  const inConflict = (action: Action, one: Seen) => conflict(action, by(one), at);
+  for (const taken of await withTakenKeys(approving, placed)) {
+    const recorded = await decidePlaced(approving, command, [taken], inConflict, isThreadOpen);
+    if (recorded.outcome === "refused") return recorded;
+    if (recorded.events.length > 0) return refuse("idempotency_conflict", { actionId: taken.asked.actionId });
+  }
+  return decidePlaced(approving, command, placed, (action, one) => approve(action, by(one), at), isThreadOpen);
 }
 
 export function rejectAction(deciding: Deciding, command: OneAction & { readonly reason: string }): Promise<Handled> {
-  return decideAll(deciding, command, [command], (action) => reject(action, command.reason));
+  return decideOne(deciding, command, (action) => reject(action, command.reason));
 }
 
 export function cancelAction(deciding: Deciding, command: OneAction): Promise<Handled> {
-  return decideAll(deciding, command, [command], cancel);
+  return decideOne(deciding, command, cancel);
 }
 
 export function expireAction(deciding: Deciding, command: OneAction): Promise<Handled> {
-  return decideAll(deciding, command, [command], (action) => expire(action, command.at));
+  return decideOne(deciding, command, (action) => expire(action, command.at));
+}
+
+/** Rejects what was proposed in a thread that is not there any more. */
+export function abandonAction(deciding: Deciding, command: OneAction): Promise<Handled> {
+  return decideOne(deciding, command, abandon);
 }
 
 /** The owner says what became of an action of which nobody else knows. */
 export function resolveAction(deciding: Deciding, command: OneAction & { readonly isDone: boolean }): Promise<Handled> {
-  return decideAll(deciding, command, [command], (action) => resolve(action, command.isDone, command.at));
+  return decideOne(deciding, command, (action) => resolve(action, command.isDone, command.at));
 }
 
-async function decideAll<Asked extends { readonly actionId: string }>(
+/** What was asked for, and where it belongs; null if nobody knows. */
+interface Placed<Asked extends { readonly actionId: string }> {
+  readonly asked: Asked;
+  readonly place: ActionPlace | null;
+}
+
+function placesOf<Asked extends { readonly actionId: string }>(
+  { lookups }: Deciding,
+  all: readonly Asked[],
+): Promise<readonly Placed<Asked>[]> {
+  return Promise.all(all.map(async (asked) => ({ asked, place: await lookups.action(asked.actionId) })));
+}
+
+/** Those whose idempotency key another action has used. */
+async function withTakenKeys<Asked extends { readonly actionId: string }>(
+  { lookups }: Deciding,
+  all: readonly Placed<Asked>[],
+): Promise<readonly Placed<Asked>[]> {
+  const firstUses = await Promise.all(
+    all.map(({ place }) => place && lookups.firstUse(place.tool, place.idempotencyKey)),
+  );
+  return all.filter(({ asked }, index) => (firstUses[index] ?? asked.actionId) !== asked.actionId);
+}
+
+async function decideOne(
+  deciding: Deciding,
+  command: OneAction,
+  decide: (action: Action) => Decision,
+): Promise<Handled> {
+  return decidePlaced(deciding, command, await placesOf(deciding, [command]), decide);
+}
+
+function decidePlaced<Asked extends { readonly actionId: string }>(
   deciding: Deciding,
   { at, provenance }: Decider,
-  asked: readonly Asked[],
+  placed: readonly Placed<Asked>[],
   decide: (action: Action, asked: Asked) => Decision,
   mayBe: (load: Load, threadId: string) => boolean = () => true,
 ): Promise<Handled> {
-  const places = await Promise.all(asked.map(({ actionId }) => deciding.lookups.action(actionId)));
   return handle(deciding, {
     at,
     decide: (load) =>
-      asked.map((one, index): Proposal => {
-        const place = places[index];
-        const where = about(one.actionId, place?.threadId ?? null, provenance, place?.turnId);
-        if (!place) return { ...where, decision: refuse("action_not_found") };
-        if (!mayBe(load, place.threadId)) return { ...where, decision: refuse("thread_deleted") };
-        return { ...where, decision: decide(loadAction(load, one.actionId), one) };
+      placed.map(({ asked, place }): Proposal => {
+        const { actionId } = asked;
+        const where = about(actionId, place?.threadId ?? null, provenance, place?.turnId);
+        if (place === null) return { ...where, decision: refuse("action_not_found", { actionId }) };
+        if (!mayBe(load, place.threadId)) return { ...where, decision: refuse("thread_deleted", { actionId }) };
+        return { ...where, decision: whose(actionId, decide(loadAction(load, actionId), asked)) };
       }),
   });
+}
+
+/** Whoever decides about several is told which one it is about. */
+function whose(actionId: string, decision: Decision): Decision {
+  return decision.outcome === "refused" ? { ...decision, facts: { ...decision.facts, actionId } } : decision;
 }
 
 /** What was wanted in a thread is not wanted any more once it is deleted. */

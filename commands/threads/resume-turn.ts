@@ -66,7 +66,7 @@ function toldOf(call: ToolCall, action: Action, tokensMax: number): NewFact | nu
     case "pending":
       return null;
     case "rejected":
-      return finished(call, rejection(action.reason), true);
+      return finished(call, rejection(action), true);
     case "executed": {
       const { text, isUntrusted, origin } = action.result;
       const edited = action.plan.revision > 1 ? ` The owner had changed it: ${JSON.stringify(action.plan.args)}.` : "";
@@ -88,12 +88,14 @@ function toldOf(call: ToolCall, action: Action, tokensMax: number): NewFact | nu
   }
 }
 
-function rejection(reason: string): string {
-  switch (reason) {
+function rejection({ code, reason }: Extract<Action, { status: "rejected" }>): string {
+  switch (code) {
     case "expired":
       return "Nobody approved it in time. Nothing was done.";
     case "cancelled":
       return "The owner took the approval back. Nothing was done.";
+    case "idempotency_conflict":
+      return "It has the idempotency key of something else. Nothing was done.";
     default:
       return reason === ""
         ? "The owner rejected it. Nothing was done."

@@ -1,5 +1,4 @@
-import type { JsonObject } from "@bufbuild/protobuf";
-import { ActionStatus, ExecutionOutcome, Identity, RiskClass } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { ActionStatus, ExecutionOutcome } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import {
   accept,
   nothing,
@@ -11,36 +10,16 @@ import {
   type Decision,
   type Instant,
   type NewFact,
+  type Refusal,
   type Timestamp,
   type Told,
 } from "../shared/index.js";
+import { planOf, type ActionPlan } from "./action-plan.js";
+import { rejectionCodeOf, type RejectionCode } from "./rejection.js";
 
 const reasonBytesMax = 2_000;
-
-/** Exactly what would be done, as it was shown to the owner. */
-export interface ActionPlan {
-  readonly actionId: string;
-  readonly tool: string;
-  readonly toolVersion: number;
-  readonly args: JsonObject;
-  /** What an approval binds: arguments, tool, version, identity and policy. */
-  readonly argsHash: Uint8Array;
-  readonly identity: Identity;
-  readonly risk: RiskClass;
-  readonly policyVersion: string;
-  readonly idempotencyKey: string;
-  readonly cardHash: Uint8Array;
-  readonly expiresAt: Instant;
-  readonly undoSeconds: number;
-  readonly revision: number;
-  /** The call of a model that it comes from. */
-  readonly toolCallId: string;
-  readonly source: string;
-  readonly sourceId: string;
-  readonly justification: string;
-  /** What the owner was shown. */
-  readonly preview: JsonObject;
-}
+/** How often an action may be revised, the first one counted. */
+const revisionsMax = 20;
 
 /** How far the execution of an approved action has come. */
 type Execution =
@@ -56,8 +35,15 @@ export type Action =
   | { readonly status: "none" }
   | { readonly status: "pending"; readonly plan: ActionPlan }
   | { readonly status: "approved"; readonly plan: ActionPlan; readonly execution: Execution }
-  /** Another revision has taken its place if `supersededBy` is not empty. */
-  | { readonly status: "rejected"; readonly plan: ActionPlan; readonly reason: string; readonly supersededBy: string }
+  | {
+      readonly status: "rejected";
+      readonly plan: ActionPlan;
+      readonly code: RejectionCode;
+      /** The owner's words, if it was they. */
+      readonly reason: string;
+      /** The revision that has taken its place, if one has. */
+      readonly supersededBy: string;
+    }
   | { readonly status: "executed"; readonly plan: ActionPlan; readonly result: ExecutionResult };
 
 /** What an executed action has answered. */
@@ -88,23 +74,40 @@ export function evolveAction(action: Action, fact: Told): Action {
   }
 }
 
-export function approve(action: Action, seen: Uint8Array | null, at: Instant): Decision {
+/** What an approval is good for: the card that was seen, if somebody says which, and the policy that is in force. */
+export interface Approval {
+  readonly seen: Uint8Array | null;
+  readonly policyVersion: string;
+}
+
+export function approve(action: Action, { seen, policyVersion }: Approval, at: Instant): Decision {
   switch (action.status) {
     case "none":
       return refuse("action_not_found");
     case "pending": {
       const { plan } = action;
       if (at >= plan.expiresAt) return refuse("approval_expired");
-      if (seen !== null && !isSame(seen, plan.cardHash)) return refuse("card_changed");
+      if (!isCardOf(plan, seen)) return refuse("card_changed");
+      if (plan.policyVersion !== policyVersion) return refuse("policy_changed");
       const notBefore = toTimestamp(at + plan.undoSeconds * second);
       return accept(statusChanged(plan.actionId, ActionStatus.APPROVED, { notBefore }));
     }
     case "approved":
     case "executed":
-      return nothing; // A repeat is not news.
+      // A repeat is not news; but whoever saw another card has not approved this one.
+      return isCardOf(action.plan, seen) ? nothing : refuse("card_changed");
     case "rejected":
-      return refuse("action_already_rejected", { reason: action.reason });
+      return action.code === "idempotency_conflict" ? refuse("idempotency_conflict") : alreadyRejected(action);
   }
+}
+
+/** Its key was used for something else. What would be approved is recorded as a conflict instead, and rejected. */
+export function conflict(action: Action, approval: Approval, at: Instant): Decision {
+  const approved = approve(action, approval, at);
+  if (action.status !== "pending" || approved.outcome === "refused") return approved;
+  const { actionId, tool, idempotencyKey } = action.plan;
+  const value = { actionId, tool, idempotencyKey, reason: "args_hash_mismatch" };
+  return accept({ case: "idempotencyConflict", value }, rejected(action.plan, "idempotency_conflict"));
 }
 
 export function reject(action: Action, reason: string): Decision {
@@ -112,7 +115,7 @@ export function reject(action: Action, reason: string): Decision {
     case "none":
       return refuse("action_not_found");
     case "pending":
-      return refuseTextIfAny(reason, reasonBytesMax) ?? accept(rejected(action.plan, reason));
+      return refuseTextIfAny(reason, reasonBytesMax) ?? accept(rejected(action.plan, "owner", { reason }));
     case "rejected":
       return nothing; // A repeat is not news.
     case "approved":
@@ -125,6 +128,11 @@ export function reject(action: Action, reason: string): Decision {
 export function expire(action: Action, at: Instant): Decision {
   const isDue = action.status === "pending" && at >= action.plan.expiresAt;
   return isDue ? accept(rejected(action.plan, "expired")) : nothing;
+}
+
+/** Nobody wants it any more: its thread was deleted. */
+export function abandon(action: Action): Decision {
+  return action.status === "pending" ? accept(rejected(action.plan, "thread_deleted")) : nothing;
 }
 
 /** Takes an approval back. Once the intent is recorded it is too late. */
@@ -140,7 +148,7 @@ export function cancel(action: Action): Decision {
     case "executed":
       return refuse("action_already_begun");
     case "rejected":
-      return action.reason === "cancelled" ? nothing : refuse("action_already_rejected", { reason: action.reason });
+      return action.code === "cancelled" ? nothing : alreadyRejected(action);
   }
 }
 
@@ -151,52 +159,45 @@ export function supersede(action: Action, byActionId: string, at: Instant): Deci
       return refuse("action_not_found");
     case "pending":
       if (at >= action.plan.expiresAt) return refuse("approval_expired");
+      if (action.plan.revision >= revisionsMax) return refuse("too_many_revisions", { revisionsMax });
       return accept(rejected(action.plan, "superseded", { supersededByActionId: byActionId }));
     case "approved":
     case "executed":
       return refuse("action_already_approved");
     case "rejected":
-      return refuse("action_already_rejected", { reason: action.reason });
+      return alreadyRejected(action);
   }
 }
 
 export function statusChanged(
   actionId: string,
   status: ActionStatus,
-  more: { readonly reason?: string; readonly notBefore?: Timestamp; readonly supersededByActionId?: string } = {},
+  more: {
+    readonly reason?: string;
+    readonly reasonCode?: RejectionCode;
+    readonly notBefore?: Timestamp;
+    readonly supersededByActionId?: string;
+  } = {},
 ): NewFact {
   return { case: "proposedActionStatusChanged", value: { actionId, status, ...more } };
 }
 
-function rejected({ actionId }: ActionPlan, reason: string, more: object = {}): NewFact {
-  return statusChanged(actionId, ActionStatus.REJECTED, { reason, ...more });
+/** The reason is the code, unless somebody gave one. */
+function rejected(
+  { actionId }: ActionPlan,
+  reasonCode: RejectionCode,
+  more: { readonly reason?: string; readonly supersededByActionId?: string } = {},
+): NewFact {
+  return statusChanged(actionId, ActionStatus.REJECTED, { reason: reasonCode, reasonCode, ...more });
 }
 
-type Proposed = Extract<Told, { case: "proposedActionCreated" }>["value"];
+function alreadyRejected({ reason }: Extract<Action, { status: "rejected" }>): Refusal {
+  return refuse("action_already_rejected", { reason });
+}
 
-function planOf(proposed: Proposed): ActionPlan {
-  const expires = proposed?.expiresAt;
-  return {
-    actionId: proposed?.actionId ?? "",
-    tool: proposed?.tool ?? "",
-    toolVersion: proposed?.toolVersion ?? 0,
-    args: proposed?.args ?? {},
-    argsHash: proposed?.argsHash ?? new Uint8Array(),
-    identity: proposed?.identity ?? Identity.UNSPECIFIED,
-    risk: proposed?.riskClass ?? RiskClass.RISK_CLASS_UNSPECIFIED,
-    policyVersion: proposed?.policyVersion ?? "",
-    idempotencyKey: proposed?.idempotencyKey ?? "",
-    cardHash: proposed?.cardHash ?? new Uint8Array(),
-    // Of one that was erased nothing is known, so nobody can approve it any more.
-    expiresAt: expires === undefined ? 0 : toInstant({ seconds: expires.seconds ?? 0n, nanos: expires.nanos ?? 0 }),
-    undoSeconds: proposed?.undoSeconds ?? 0,
-    revision: proposed?.revision ?? 1,
-    toolCallId: proposed?.toolCallId ?? "",
-    source: proposed?.source ?? "",
-    sourceId: proposed?.sourceId ?? "",
-    justification: proposed?.justification ?? "",
-    preview: proposed?.preview ?? {},
-  };
+/** Nothing seen is no claim. */
+function isCardOf({ cardHash }: ActionPlan, seen: Uint8Array | null): boolean {
+  return seen === null || isSame(seen, cardHash);
 }
 
 type Changed = Extract<Told, { case: "proposedActionStatusChanged" }>["value"];
@@ -221,6 +222,7 @@ function changed(action: Exclude<Action, { status: "none" }>, change: Changed): 
       return {
         status: "rejected",
         plan,
+        code: change === null ? "erased" : rejectionCodeOf(change),
         reason: change?.reason ?? "erased",
         supersededBy: change?.supersededByActionId ?? "",
       };

@@ -11,7 +11,8 @@ import {
   type NewFact,
   type Timestamp,
 } from "../shared/index.js";
-import { statusChanged, type Action, type ActionPlan } from "./action.js";
+import type { ActionPlan } from "./action-plan.js";
+import { statusChanged, type Action } from "./action.js";
 
 /** How often an action is tried that has certainly not happened. */
 const attemptsMax = 5;

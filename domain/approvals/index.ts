@@ -1,6 +1,8 @@
 export {
+  abandon,
   approve,
   cancel,
+  conflict,
   evolveAction,
   expire,
   initialAction,
@@ -8,14 +10,16 @@ export {
   reject,
   supersede,
   type Action,
-  type ActionPlan,
+  type Approval,
 } from "./action.js";
+export type { ActionPlan } from "./action-plan.js";
 export type { CallSubject, Hash, OwnerWords, UntrustedSource } from "./card-context.js";
 export { renderCard } from "./card.js";
 export { giveUp, intend, leaseMillis, resolve, settle, type Effect, type SettledBy } from "./execution.js";
 export { policySummary } from "./summary.js";
 export { judge, policyRules, proposalsPerTurnMax, type ActionSource, type PolicyRule, type Ruling } from "./policy.js";
 export { bindingOf, propose, type Circumstances, type Wish } from "./propose.js";
+export { rejectionCodeOf } from "./rejection.js";
 export { settledArgs } from "./settled-args.js";
 export {
   defaultToolLimits,

@@ -26,6 +26,8 @@ export const refusals = {
   action_arguments_invalid: "The arguments are not what the tool takes.",
   approval_expired: "The time to approve the action is over.",
   card_changed: "What was shown is not what would be done; look again.",
+  policy_changed: "The policy is another one than when it was shown; edit the action to have it shown anew.",
+  too_many_revisions: "The action was revised as often as it may be.",
   action_already_approved: "The action was approved before.",
   action_already_rejected: "The action was rejected before.",
   action_not_approved: "The action is not approved.",

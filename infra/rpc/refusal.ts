@@ -31,6 +31,8 @@ export const codes: Readonly<Record<RefusalCode, Code>> = {
   action_arguments_invalid: Code.InvalidArgument,
   approval_expired: Code.FailedPrecondition,
   card_changed: Code.Aborted,
+  policy_changed: Code.FailedPrecondition,
+  too_many_revisions: Code.FailedPrecondition,
   action_already_approved: Code.FailedPrecondition,
   action_already_rejected: Code.FailedPrecondition,
   action_not_approved: Code.FailedPrecondition,

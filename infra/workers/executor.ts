@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { Subscription } from "rxjs";
-import { expireAction, rejectAction } from "../../commands/approvals/decide-action.js";
+import { abandonAction, expireAction } from "../../commands/approvals/decide-action.js";
 import { executeAction, type ExecutorPorts } from "../../commands/approvals/execute-action.js";
 import { pause } from "../../commands/pause.js";
 import { warnOfExpiry } from "../../commands/approvals/warn-of-expiry.js";
@@ -114,7 +114,7 @@ export class Executor {
       await expireAction(this.ports, { actionId, at, provenance: byWorker("expiry") });
     }
     for (const { action_id: actionId } of await listOrphanedActions(this.query, actionsPerRound)) {
-      await rejectAction(this.ports, { actionId, reason: "thread_deleted", at, provenance: byWorker("expiry") });
+      await abandonAction(this.ports, { actionId, at, provenance: byWorker("expiry") });
     }
     const before = toText(at + expiringMillis);
     for (const row of await listExpiringActions(this.query, { before, limit: actionsPerRound })) {

@@ -2,9 +2,10 @@
 // its standard input.
 import { once } from "node:events";
 import { actionStream } from "../../commands/approvals/streams.js";
-import type { StreamWrite } from "../../commands/ports/index.js";
+import type { EventLog, StreamWrite } from "../../commands/ports/index.js";
 import { threadStream } from "../../commands/threads/streams.js";
 import { toTimestamp, type NewFact } from "../../domain/shared/index.js";
+import { SystemService } from "../../proto/gen/pincer/protocol/v1/system_pb.js";
 import { approved, done, executed, intended, proposed, rejected } from "../support/action-facts.js";
 import { appendTo, fromOwner, openTestLog } from "../support/backend.js";
 import { startServer } from "../support/server.js";
@@ -22,22 +23,28 @@ const { directory, past, pending } = JSON.parse(process.argv[2]!) as {
 const actionIds = Array.from({ length: pending }, (_, index) => `waiting-${index}`);
 const log = openTestLog(directory);
 await log.append(appendTo(threadStream(threadId), threadId, threadCreated));
-await record(past, (index) => ownHistory(`past-${index}`, index % 2 === 0));
-await record(pending, (index) => [waiting(actionIds[index]!)]);
+await record(log, past, (index) => ownHistory(`past-${index}`, index % 2 === 0));
 log.close();
 
 const server = await startServer(directory);
+// What waits was proposed under the policy that is in force, or nobody could approve it.
+const { policyVersion } = await server.operator(SystemService).getPolicySummary({});
+await record(server.running.log, pending, (index) => [waiting(actionIds[index]!)]);
 const { token } = await server.pair();
 process.stdout.write(`${JSON.stringify({ url: server.running.url, token, actionIds })}\n`);
 process.stdin.resume();
 await once(process.stdin, "end");
 await server.stop();
 
-async function record(count: number, factsOf: (index: number) => readonly NewFact[]): Promise<void> {
+async function record(
+  to: Pick<EventLog, "append">,
+  count: number,
+  factsOf: (index: number) => readonly NewFact[],
+): Promise<void> {
   for (let from = 0; from < count; from += actionsPerAppend) {
     const size = Math.min(actionsPerAppend, count - from);
     const writes = Array.from({ length: size }, (_, at) => writeOf(factsOf(from + at)));
-    await log.append({ occurredAt: Date.now(), writes });
+    await to.append({ occurredAt: Date.now(), writes });
   }
 }
 
@@ -54,5 +61,6 @@ function ownHistory(actionId: string, isDone: boolean): readonly NewFact[] {
 
 /** It can be taken back for a day, so that nobody carries it out meanwhile. */
 function waiting(actionId: string): NewFact {
-  return proposed(actionId, { expiresAt: toTimestamp(Date.now() + day), undoSeconds: day / 1_000 });
+  const until = { expiresAt: toTimestamp(Date.now() + day), undoSeconds: day / 1_000 };
+  return proposed(actionId, { ...until, policyVersion });
 }

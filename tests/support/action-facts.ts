@@ -1,3 +1,4 @@
+import { rejectionCodeOf } from "../../domain/approvals/index.js";
 import { toTimestamp, type NewFact } from "../../domain/shared/index.js";
 import {
   ActionStatus,
@@ -40,6 +41,9 @@ export function proposed(actionId: string, more: Partial<Value<"proposedActionCr
   return { case: "proposedActionCreated", value: { ...value, ...(more as typeof value) } };
 }
 
+/** An approval of whoever saw that card, or does not say, under the policy of the proposal. */
+export const having = (seen: string | null) => ({ seen: seen === null ? null : bytes(seen), policyVersion: "p1" });
+
 export function statusChanged(status: ActionStatus, more: Partial<Value<"proposedActionStatusChanged">> = {}): NewFact {
   return { case: "proposedActionStatusChanged", value: { status, ...(more as object) } };
 }
@@ -47,8 +51,13 @@ export function statusChanged(status: ActionStatus, more: Partial<Value<"propose
 /** It can be taken back for ten seconds after noon. */
 export const approved = statusChanged(ActionStatus.APPROVED, { notBefore: toTimestamp(noon + 10_000) });
 export const executed = statusChanged(ActionStatus.EXECUTED);
-export const rejected = (reason: string, supersededByActionId = ""): NewFact =>
-  statusChanged(ActionStatus.REJECTED, { reason, supersededByActionId });
+export const rejected = (
+  reason: string,
+  supersededByActionId = "",
+  reasonCode = rejectionCodeOf({ reason }),
+): NewFact => statusChanged(ActionStatus.REJECTED, { reason, reasonCode, supersededByActionId });
+/** As it was recorded when there were no codes. */
+export const rejectedWithoutCode = (reason: string): NewFact => statusChanged(ActionStatus.REJECTED, { reason });
 
 export function intended(attempt = 1, idempotencyKey = "key"): NewFact {
   const value = { attempt, idempotencyKey, tool: "gmail_send_draft", argsHash: bytes(`args ${idempotencyKey}`) };

@@ -1,6 +1,8 @@
 import {
+  abandon,
   approve,
   cancel,
+  conflict,
   evolveAction,
   expire,
   giveUp,
@@ -25,6 +27,8 @@ export const actionFactKinds = [
   "expired",
   "taken back",
   "superseded",
+  "abandoned",
+  "found in conflict",
   "begun",
   "done",
   "not done",
@@ -100,7 +104,7 @@ function decide(kind: Decided, action: Action, name: string): Decision {
   const settled = (effect: Effect) => settle(action, effect, "execution", later);
   switch (kind) {
     case "approved":
-      return approve(action, null, noon);
+      return approve(action, facts.having(null), noon);
     case "rejected":
       return reject(action, name);
     case "expired":
@@ -109,6 +113,10 @@ function decide(kind: Decided, action: Action, name: string): Decision {
       return cancel(action);
     case "superseded":
       return supersede(action, name, later);
+    case "abandoned":
+      return abandon(action);
+    case "found in conflict":
+      return conflict(action, facts.having(null), noon);
     case "begun":
       return intend(action, later);
     case "done": {

@@ -1,8 +1,10 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
+  abandon,
   approve,
   cancel,
+  conflict,
   evolveAction,
   expire,
   giveUp,
@@ -33,18 +35,20 @@ type Deciding = (action: Action, at: number) => Decision;
 /** Whatever anybody may decide about an action, at whatever time they come. */
 const deciding: fc.Arbitrary<Deciding> = fc.oneof(
   fc.constantFrom<Deciding>(
-    (action, at) => approve(action, null, at),
-    (action, at) => approve(action, facts.bytes("card a"), at),
-    (action, at) => approve(action, facts.bytes("another card"), at),
+    (action, at) => approve(action, facts.having(null), at),
+    (action, at) => approve(action, facts.having("card a"), at),
+    (action, at) => approve(action, facts.having("another card"), at),
     (action) => reject(action, "no"),
     (action) => cancel(action),
+    (action) => abandon(action),
+    (action, at) => conflict(action, facts.having(null), at),
     (action, at) => supersede(action, "b", at),
     (action, at) => expire(action, at),
     (action) => giveUp(action, "gone"),
     (action, at) => resolve(action, true, at),
     (action, at) => resolve(action, false, at),
   ),
-  { weight: 2, arbitrary: fc.constant<Deciding>((action, at) => approve(action, null, at)) },
+  { weight: 2, arbitrary: fc.constant<Deciding>((action, at) => approve(action, facts.having(null), at)) },
   { weight: 4, arbitrary: fc.constant<Deciding>((action, at) => intend(action, at)) },
   {
     weight: 4,
@@ -134,9 +138,11 @@ test("an action is approved, rejected and executed at most once each, and never 
 
 test("what is decided twice in a row is recorded once", () => {
   const again: readonly Deciding[] = [
-    (action, at) => approve(action, null, at),
+    (action, at) => approve(action, facts.having(null), at),
     (action) => reject(action, "no"),
     (action) => cancel(action),
+    (action) => abandon(action),
+    (action, at) => conflict(action, facts.having(null), at),
     (action, at) => supersede(action, "b", at),
     (action, at) => expire(action, at),
     (action, at) => resolve(action, true, at),

@@ -28,7 +28,7 @@ const everyMoment = [0, noon, noon + 7_200_000, Number.MAX_SAFE_INTEGER];
 test("an erased proposal cannot be approved, whenever somebody tries", () => {
   const action = fold(erased(facts.proposed("a")));
   for (const at of everyMoment) {
-    expect(approve(action, null, at)).toMatchObject({ outcome: "refused", code: "approval_expired" });
+    expect(approve(action, facts.having(null), at)).toMatchObject({ outcome: "refused", code: "approval_expired" });
     expect(intend(action, at)).toMatchObject({ outcome: "refused", code: "action_not_approved" });
   }
 });
@@ -37,7 +37,7 @@ test("an action whose approval was erased counts as rejected, and is not carried
   const action = fold(asRead(facts.proposed("a")), erased(facts.approved));
   expect(action).toMatchObject({ status: "rejected", reason: "erased" });
   for (const at of everyMoment) expect(intend(action, at)).toMatchObject({ code: "action_not_approved" });
-  expect(approve(action, null, noon)).toMatchObject({ code: "action_already_rejected" });
+  expect(approve(action, facts.having(null), noon)).toMatchObject({ code: "action_already_rejected" });
 });
 
 test("an attempt whose outcome was erased is unclear, and not made again", () => {
@@ -77,7 +77,7 @@ describe("whatever is erased of whatever history", () => {
     fc.assert(
       fc.property(anyHistory, fc.constantFrom(...everyMoment), (history, at) => {
         const action = fold(...history);
-        approve(action, null, at);
+        approve(action, facts.having(null), at);
         reject(action, "no");
         cancel(action);
         supersede(action, "c", at);
