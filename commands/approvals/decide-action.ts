@@ -108,7 +108,7 @@ async function withTakenKeys<Asked extends { readonly actionId: string }>(
   all: readonly Placed<Asked>[],
 ): Promise<readonly Placed<Asked>[]> {
   const firstUses = await Promise.all(
-    all.map(({ place }) => place && lookups.firstUse(place.tool, place.idempotencyKey)),
+    all.map(async ({ place }) => place && (await lookups.firstUse(place.tool, place.idempotencyKey))),
   );
   return all.filter(({ asked }, index) => (firstUses[index] ?? asked.actionId) !== asked.actionId);
 }

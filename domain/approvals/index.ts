@@ -10,7 +10,6 @@ export {
   reject,
   supersede,
   type Action,
-  type Approval,
 } from "./action.js";
 export type { ActionPlan } from "./action-plan.js";
 export type { CallSubject, Hash, OwnerWords, UntrustedSource } from "./card-context.js";

@@ -57,6 +57,15 @@ export const attempts: Readonly<Record<string, Attempt>> = {
     return none(stage, actionId);
   },
 
+  "another card, after the approval": async (stage, random) => {
+    const { actionId, cardHash, plan } = await stage.propose("a");
+    const { cardHash: another } = await stage.propose("b");
+    await stage.approve(actionId, cardHash);
+    if (random.chance(50)) await stage.life.settled([actionId]);
+    if (await stage.approve(actionId, another)) return "another card was taken for a repeat";
+    return exactly(stage, plan.args, actionId);
+  },
+
   "the same approval again": async (stage, random) => {
     const { actionId, cardHash, plan } = await stage.propose("a");
     for (let times = 2 + random.below(4); times > 0; times--) {
@@ -146,6 +155,27 @@ export const attempts: Readonly<Record<string, Attempt>> = {
     await stage.restart({ version: 2 });
     await stage.approve(actionId, cardHash);
     return none(stage, actionId);
+  },
+
+  "another policy": async (stage) => {
+    await stage.restart({ undoSeconds });
+    const { actionId, cardHash } = await stage.propose("a");
+    await stage.approve(actionId, cardHash);
+    await stage.restart({ undoSeconds, policyVersion: "p2" });
+    return none(stage, actionId);
+  },
+
+  "another policy, approved after it came": async (stage, random) => {
+    const { actionId, cardHash, plan } = await stage.propose("a");
+    await stage.restart({ policyVersion: "p2" });
+    const isAccepted = await stage.approve(actionId, random.chance(50) ? cardHash : null);
+    if (isAccepted) return "approved under another policy than it was shown under";
+    if (random.chance(50)) return none(stage, actionId);
+    const renewed = await stage.edit(actionId, plan.args);
+    if (renewed === null) return "it could not be shown anew";
+    if (await stage.approve(renewed, cardHash)) return "approved by the card of another policy";
+    if (!(await stage.approve(renewed, stage.cardOf(renewed)))) return "what was shown anew was refused";
+    return exactly(stage, plan.args, actionId, renewed);
   },
 
   "a tool that is gone": async (stage) => {

@@ -54,7 +54,7 @@ export const executed = statusChanged(ActionStatus.EXECUTED);
 export const rejected = (
   reason: string,
   supersededByActionId = "",
-  reasonCode = rejectionCodeOf({ reason }),
+  reasonCode: string = rejectionCodeOf({ reason }),
 ): NewFact => statusChanged(ActionStatus.REJECTED, { reason, reasonCode, supersededByActionId });
 /** As it was recorded when there were no codes. */
 export const rejectedWithoutCode = (reason: string): NewFact => statusChanged(ActionStatus.REJECTED, { reason });

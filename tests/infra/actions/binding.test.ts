@@ -6,6 +6,7 @@ import { ActionStatus, ExecutionOutcome, Identity } from "../../../proto/gen/pin
 import { statusChanged } from "../../support/action-facts.js";
 import { fromOwner } from "../../support/backend.js";
 import { outletTool } from "../../support/outlet.js";
+import { refusedBy } from "../rpc/protocols.js";
 import { Conveyor } from "./conveyor.js";
 import { LossyTool } from "./lossy-tool.js";
 
@@ -60,14 +61,34 @@ describe("an approval is good for what was approved, and for nothing else", () =
     expect(conveyor.outlet.requests).toBe(0);
   });
 
-  test("an action that was proposed by another version of its tool is not carried out", async () => {
-    const { actionId } = await conveyor.propose();
-    await conveyor.restart({ tools: changed({ version: 2 }) });
-    await conveyor.approve(actionId);
+  test.each([
+    ["another policy", { config: { tokensPerDay: 500_000 } }],
+    ["another version of its tool", { tools: changed({ version: 2 }) }],
+  ])("an action that was shown under %s is not approved, until it is shown anew", async (_, different) => {
+    const { actionId, turnId } = await conveyor.propose();
+    const { args } = await conveyor.look(actionId);
+    await conveyor.restart(different);
+    const refused = await refusedBy(conveyor.approvals.approveAction({ actionId }));
+    expect(refused).toMatchObject({ code: "FailedPrecondition", refusal: "policy_changed", facts: { actionId } });
+    const renewed = (await conveyor.approvals.editAction({ actionId, args: args! })).approval!;
+    const { policyVersion } = await conveyor.system.getPolicySummary({});
+    expect(renewed).toMatchObject({ revision: 2, args, policyVersion, supersedesActionId: actionId });
+    await conveyor.approve(renewed.actionId);
     conveyor.clock.forward(30 * second);
     await conveyor.nudge();
-    await conveyor.until("actionExecutionFinished", actionId);
-    expect(conveyor.outlet.requests).toBe(0);
+    await conveyor.until("turnCompleted", turnId);
+    expect(conveyor.outlet.ledger).toMatchObject([args]);
+  });
+
+  test("the same edit under another policy is another revision", async () => {
+    const first = await conveyor.propose();
+    const args = { to: "ada", text: "hello" };
+    const { approval: before } = await conveyor.approvals.editAction({ actionId: first.actionId, args });
+    await conveyor.restart({ config: { tokensPerDay: 500_000 } });
+    const again = conveyor.approvals.editAction({ actionId: first.actionId, args });
+    expect((await refusedBy(again)).refusal).toBe("action_already_rejected");
+    const { approval: after } = await conveyor.approvals.editAction({ actionId: before!.actionId, args });
+    expect(after).toMatchObject({ revision: 3, supersedesActionId: before!.actionId });
   });
 
   test("a tool that goes away in the middle of a call leaves it unclear, and the owner is asked", async () => {
@@ -124,6 +145,34 @@ describe("an idempotency key", () => {
     expect(conveyor.outlet.ledger).toMatchObject([{ key: "key", text: "one" }]);
     const { items } = await conveyor.system.listAudit({ eventType: "idempotencyConflict" });
     expect(items).toMatchObject([{ actionId: "second" }]);
+  });
+
+  test("that another action has used is a conflict when it is approved: it is rejected, and the owner is told", async () => {
+    await record("first", await forged("first", "key", "one"), approval());
+    await conveyor.until("actionExecutionFinished", "first");
+    await record("second", await forged("second", "key", "two"));
+    await record("third", await forged("third", "another key", "three"));
+    const items = [{ actionId: "third" }, { actionId: "second" }];
+    for (const call of [
+      () => conveyor.approvals.approveActions({ items }),
+      () => conveyor.approvals.approveActions({ items }),
+      () => conveyor.approvals.approveAction({ actionId: "second" }),
+    ]) {
+      const refused = await refusedBy(call());
+      const why = { code: "Aborted", refusal: "idempotency_conflict", facts: { actionId: "second" } };
+      expect(refused).toMatchObject(why);
+    }
+    expect(conveyor.recordedOf("second")).toEqual([
+      "proposedActionCreated",
+      "idempotencyConflict",
+      "proposedActionStatusChanged",
+    ]);
+    const rejection = { rejectionReason: "idempotency_conflict", rejectionCode: "idempotency_conflict" };
+    expect(await conveyor.look("second")).toMatchObject({ status: ActionStatus.REJECTED, ...rejection });
+    expect(await conveyor.statusOf("third")).toBe("PENDING");
+    const { items: audited } = await conveyor.system.listAudit({ eventType: "idempotencyConflict" });
+    expect(audited).toMatchObject([{ actionId: "second" }]);
+    expect(conveyor.outlet.ledger).toMatchObject([{ key: "key", text: "one" }]);
   });
 
   test("that two actions want to use at the same time is used by one of them", async () => {

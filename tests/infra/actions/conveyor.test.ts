@@ -52,8 +52,16 @@ describe("what the model proposes", () => {
     const { status } = await conveyor.approvals.rejectAction({ actionId, reason: "Ada is on holiday." });
     expect(status).toBe(ActionStatus.REJECTED);
     expect(await answerOf(turnId)).toContain("Nothing was done. Their reason: Ada is on holiday.");
-    expect((await conveyor.look(actionId)).rejectionReason).toBe("Ada is on holiday.");
+    const why = { rejectionReason: "Ada is on holiday.", rejectionCode: "owner" };
+    expect(await conveyor.look(actionId)).toMatchObject(why);
     expect(conveyor.outlet.requests).toBe(0);
+  });
+
+  test("is rejected by the owner, also if they use the words of a machine", async () => {
+    const { actionId, turnId } = await conveyor.propose();
+    await conveyor.approvals.rejectAction({ actionId, reason: "expired" });
+    expect(await answerOf(turnId)).toContain("The owner rejected it. Nothing was done. Their reason: expired");
+    expect(await conveyor.look(actionId)).toMatchObject({ rejectionReason: "expired", rejectionCode: "owner" });
   });
 
   test("cannot be approved any more once it is rejected, nor the other way round", async () => {
@@ -61,7 +69,8 @@ describe("what the model proposes", () => {
     await conveyor.approvals.rejectAction({ actionId: one.actionId, reason: "no" });
     const approving = await refusedBy(conveyor.approvals.approveAction({ actionId: one.actionId }));
     expect(approving).toEqual({
-      ...{ code: "FailedPrecondition", refusal: "action_already_rejected", facts: { reason: "no" } },
+      ...{ code: "FailedPrecondition", refusal: "action_already_rejected" },
+      facts: { reason: "no", actionId: one.actionId },
     });
     await conveyor.approve(other.actionId);
     const rejecting = await refusedBy(conveyor.approvals.rejectAction({ actionId: other.actionId }));

@@ -19,9 +19,18 @@ describe("an approval that can be taken back for a while", () => {
     await conveyor.nudge();
     await conveyor.shown();
     expect(conveyor.outlet.requests).toBe(0);
-    expect((await conveyor.look(actionId)).rejectionReason).toBe("cancelled");
+    const why = { rejectionReason: "cancelled", rejectionCode: "cancelled" };
+    expect(await conveyor.look(actionId)).toMatchObject(why);
     const told = await conveyor.until("toolExecutionFinished", turnId);
     expect(told.payload).toMatchObject({ result: "The owner took the approval back. Nothing was done." });
+  });
+
+  test("is not given by another card, though it was given before", async () => {
+    const { actionId } = await conveyor.approved();
+    const byAnother = conveyor.approvals.approveAction({ actionId, cardHash: new Uint8Array([1]) });
+    expect((await refusedBy(byAnother)).refusal).toBe("card_changed");
+    expect(await conveyor.approve(actionId)).toBe(ActionStatus.APPROVED);
+    expect((await conveyor.approvals.approveAction({ actionId })).status).toBe(ActionStatus.APPROVED);
   });
 
   test("is taken back twice without harm, and cannot be given again", async () => {
@@ -82,11 +91,16 @@ describe("a bundle", () => {
     const [one, other, third] = [await conveyor.propose(), await conveyor.propose(), await conveyor.propose()];
     const items = await bundleOf(one.actionId, other.actionId, third.actionId);
     await conveyor.approvals.rejectAction({ actionId: third.actionId, reason: "no" });
-    expect((await refusedBy(conveyor.approvals.approveActions({ items }))).refusal).toBe("action_already_rejected");
+    const refusedOf = async (bundle: { actionId: string }[]) => {
+      const { refusal, facts } = await refusedBy(conveyor.approvals.approveActions({ items: bundle }));
+      return [refusal, facts];
+    };
+    const rejected = { reason: "no", actionId: third.actionId };
+    expect(await refusedOf(items)).toEqual(["action_already_rejected", rejected]);
     const changed = [items[0]!, { ...items[1]!, cardHash: items[0]!.cardHash }];
-    expect((await refusedBy(conveyor.approvals.approveActions({ items: changed }))).refusal).toBe("card_changed");
+    expect(await refusedOf(changed)).toEqual(["card_changed", { actionId: other.actionId }]);
     const unknown = [items[0]!, { actionId: "nobody" }];
-    expect((await refusedBy(conveyor.approvals.approveActions({ items: unknown }))).refusal).toBe("action_not_found");
+    expect(await refusedOf(unknown)).toEqual(["action_not_found", { actionId: "nobody" }]);
     expect(await conveyor.statusOf(one.actionId)).toBe("PENDING");
     expect(await conveyor.statusOf(other.actionId)).toBe("PENDING");
   });
