@@ -1,3 +1,4 @@
+export { argumentsDepthMax, argumentsLengthMax, tooLarge, whatIsOdd } from "./arguments.js";
 export { accept, nothing, refuse, type Decision, type Refusal } from "./decision.js";
 export type { EventType, Fact, LoggedEvent, NewFact, PayloadOf, RecordedEvent, Told } from "./event.js";
 export { day, hour, minute, second, toInstant, toText, toTimestamp, type Instant, type Timestamp } from "./instant.js";

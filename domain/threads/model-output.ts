@@ -1,14 +1,11 @@
 import { z } from "zod";
-import { refuseTextIfAny } from "../shared/index.js";
+import { argumentsDepthMax, argumentsLengthMax, refuseTextIfAny, tooLarge, whatIsOdd } from "../shared/index.js";
 import { messageTextBytesMax } from "./message.js";
 
 export const callsPerStepMax = 10;
 const toolNameLengthMax = 100;
 const justificationLengthMax = 2_000;
-const argumentsLengthMax = 256 * 1024;
-const argumentsDepthMax = 20;
 const whyLengthMax = 2_000;
-const tooLarge = "are larger than allowed";
 
 /** What a model has said, as it said it. */
 export interface ModelOutput {
@@ -128,20 +125,6 @@ function parsed(json: string): unknown {
   } catch {
     return undefined; // Whatever it is, it is no JSON, and whoever asks says what that means.
   }
-}
-
-/** What of a value cannot be written down and read again as the same. */
-function whatIsOdd(value: unknown, depthMax: number): string | null {
-  if (typeof value === "number") return Number.isFinite(value) ? null : "hold a number that is too large";
-  if (typeof value === "string") return value.isWellFormed() ? null : "hold text that is not well-formed Unicode";
-  if (typeof value !== "object" || value === null) return null;
-  if (depthMax === 0) return tooLarge;
-  for (const [name, inner] of Object.entries(value)) {
-    if (name === "__proto__" || !name.isWellFormed()) return "hold a name that cannot be one";
-    const odd = whatIsOdd(inner, depthMax - 1);
-    if (odd !== null) return odd;
-  }
-  return null;
 }
 
 function invalid(why: string): Normalised {

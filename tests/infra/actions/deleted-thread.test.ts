@@ -28,6 +28,8 @@ describe("an action whose thread is deleted", () => {
     await conveyor.until("proposedActionStatusChanged", actionId);
     await conveyor.shown();
     expect((await conveyor.approvals.listApprovals({})).items).toEqual([]);
+    const why = { rejectionReason: "thread_deleted", rejectionCode: "thread_deleted" };
+    expect(await conveyor.look(actionId)).toMatchObject(why);
   });
 
   test("is not carried out, though it was approved before", async () => {
@@ -40,14 +42,17 @@ describe("an action whose thread is deleted", () => {
   });
 });
 
-test("an action whose thread is deleted cannot be edited into one that can be approved", async () => {
+test("an action whose thread is deleted cannot be edited: nothing is proposed there, and nobody is told", async () => {
   const { actionId, threadId } = await conveyor.propose();
-  await remove(threadId);
-  const edited = await conveyor.approvals
-    .editAction({ actionId, args: { to: "bob", text: "x" } })
-    .then(({ approval }) => approval!.actionId)
-    .catch(() => actionId);
-  await refusedBy(conveyor.approvals.approveAction({ actionId: edited }));
-  await conveyor.until("proposedActionStatusChanged", edited);
-  expect(await conveyor.statusOf(edited)).toBe("REJECTED");
+  const args = { to: "bob", text: "x" };
+  const [, edited] = await Promise.allSettled([remove(threadId), conveyor.approvals.editAction({ actionId, args })]);
+  const later = await refusedBy(conveyor.approvals.editAction({ actionId, args: { to: "eve", text: "x" } }));
+  expect(later.refusal).toBe("thread_deleted");
+  const events = conveyor.recorded();
+  const types = events.slice(events.findIndex(({ type }) => type === "threadDeleted")).map(({ type }) => type);
+  expect(types).not.toContain("proposedActionCreated");
+  expect(types).not.toContain("notificationQueued");
+  expect(events.filter(({ type }) => type === "proposedActionCreated")).toHaveLength(
+    edited.status === "fulfilled" ? 2 : 1,
+  );
 });

@@ -1,11 +1,31 @@
 import { describe, expect, test } from "@jest/globals";
+import { z } from "zod";
+import { tool, type ActingTool, type Tool } from "../../../domain/approvals/index.js";
 import { hour } from "../../../domain/shared/index.js";
 import { ActionStatus } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { outletTool } from "../../support/outlet.js";
 import { refusedBy } from "../rpc/protocols.js";
 import { Conveyor } from "./conveyor.js";
 
 const conveyor = new Conveyor();
 const toBob = { to: "bob", text: "goodbye" };
+/** It has trouble with some texts. */
+function touchyTool(url: string): Tool {
+  const usual = outletTool(url) as ActingTool<{ to: string; text: string }>;
+  return tool<{ to: string; text: string }>({
+    ...usual,
+    args: z.strictObject({
+      to: z.union([z.string(), z.number()]).transform(String),
+      text: z.string().transform((text) => decodeURIComponent(text)),
+      more: z.unknown().optional(),
+    }),
+    describe: (args) => {
+      if (args.text === "unspeakable") throw new Error("it has no words for it");
+      return usual.describe(args);
+    },
+  });
+}
+
 const edit = async (actionId: string, args: Record<string, string> = toBob) =>
   (await conveyor.approvals.editAction({ actionId, args })).approval!;
 
@@ -33,6 +53,7 @@ describe("another revision", () => {
     expect(await conveyor.look(actionId)).toMatchObject({
       status: ActionStatus.REJECTED,
       rejectionReason: "superseded",
+      rejectionCode: "superseded",
       supersededByActionId: revised.actionId,
     });
     expect((await conveyor.approvals.listApprovals({})).items.map((item) => item.actionId)).toEqual([revised.actionId]);
@@ -96,6 +117,40 @@ describe("another revision", () => {
     await conveyor.approve(actionId);
     await conveyor.until("turnCompleted", turnId);
     expect(conveyor.outlet.ledger).toMatchObject([{ to: "ada" }]);
+  });
+
+  const deep = (depth: number): object => (depth === 0 ? {} : { in: deep(depth - 1) });
+  test.each([
+    ["a number that is none", { ...toBob, to: Number.NaN }],
+    ["a number without end", { ...toBob, to: Infinity }],
+    ["too much", { ...toBob, text: "x".repeat(256 * 1024) }],
+    ["too deep", { ...toBob, more: deep(20) }],
+    ["what the tool cannot describe", { ...toBob, text: "unspeakable" }],
+    ["what the tool breaks over", { ...toBob, text: "%" }],
+    ["what becomes something else each time", { ...toBob, text: "%2525" }],
+  ])("must be what can be kept and shown: %s is refused", async (_, args) => {
+    await conveyor.restart({ tools: (url) => [touchyTool(url)] });
+    const { actionId } = await conveyor.propose();
+    const refused = await refusedBy(conveyor.approvals.editAction({ actionId, args: args as Record<string, string> }));
+    expect(refused).toMatchObject({ code: "InvalidArgument", refusal: "action_arguments_invalid" });
+    expect(await conveyor.statusOf(actionId)).toBe("PENDING");
+  });
+
+  test("can be made twenty revisions long, each with the first one's key and its own number", async () => {
+    let { actionId } = await conveyor.propose();
+    for (let revision = 2; revision <= 20; revision++) {
+      ({ actionId } = await edit(actionId, { to: "ada", text: `version ${revision}` }));
+    }
+    const refused = await refusedBy(conveyor.approvals.editAction({ actionId, args: toBob }));
+    const why = { code: "FailedPrecondition", refusal: "too_many_revisions", facts: { revisionsMax: "20" } };
+    expect(refused).toMatchObject(why);
+    const keys = conveyor.recorded().flatMap(({ payload, type }) => {
+      return type === "proposedActionCreated" ? [(payload as { idempotencyKey: string }).idempotencyKey] : [];
+    });
+    expect(keys).toEqual([keys[0], ...Array.from({ length: 19 }, (_, index) => `${keys[0]}/r${index + 2}`)]);
+    await conveyor.approve(actionId);
+    await conveyor.until("actionExecutionFinished", actionId);
+    expect(conveyor.outlet.ledger).toMatchObject([{ text: "version 20" }]);
   });
 
   test("comes too late once the first is decided", async () => {
