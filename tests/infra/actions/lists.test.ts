@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "@jest/globals";
+import { z } from "zod";
 import { hour, minute } from "../../../domain/shared/index.js";
 import type { Tool } from "../../../domain/approvals/index.js";
 import { ListAuditRequestSchema } from "../../../proto/gen/pincer/protocol/v1/system_pb.js";
@@ -56,6 +57,28 @@ describe("what waits for the owner", () => {
     const { items } = await conveyor.approvals.listApprovals({});
     expect(items.map(({ actionId }) => actionId)).toEqual([pending.actionId]);
     expect((await conveyor.approvals.listApprovals({ status: ActionStatus.EXECUTED })).items).toEqual([]);
+  });
+
+  test("is readable however much is in it: a page of large ones is shorter", async () => {
+    const sizeable = z.strictObject({ to: z.string(), text: z.string() });
+    await conveyor.restart({ tools: (url) => [{ ...outletTool(url), args: sizeable }] });
+    const text = "é".repeat(250_000);
+    const expected: string[] = [];
+    for (let count = 0; count < 5; count++) {
+      const { actionId } = await conveyor.propose();
+      const { approval } = await conveyor.approvals.editAction({ actionId, args: { to: "ada", text } });
+      expected.push(approval!.actionId);
+    }
+    const [listed, sizes]: [string[], number[]] = [[], []];
+    for (let pageToken = ""; ;) {
+      const { items, nextPageToken } = await conveyor.approvals.listApprovals({ pageToken });
+      listed.push(...items.map(({ actionId }) => actionId));
+      sizes.push(items.length);
+      if (nextPageToken === "") break;
+      pageToken = nextPageToken;
+    }
+    expect(listed).toEqual(expected);
+    expect(Math.max(...sizes)).toBeLessThan(expected.length);
   });
 
   test("has page tokens of its own", async () => {
