@@ -14,7 +14,13 @@ import type { Clock } from "../../commands/ports/index.js";
 import { refuse } from "../../domain/shared/index.js";
 import type { ApprovalsService } from "../../proto/gen/pincer/protocol/v1/approvals_pb.js";
 import { ActionStatus, ExecutionOutcome, Identity, RiskClass } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
-import { findAction, listActions, listPastActions, type ProposedActionRow } from "../../read-models/approvals/index.js";
+import {
+  findAction,
+  findActionStatus,
+  listActions,
+  listPastActions,
+  type ProposedActionRow,
+} from "../../read-models/approvals/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import { provenanceOf } from "./caller.js";
 import { page, pageBy } from "./paging.js";
@@ -53,7 +59,11 @@ export function approvalsService(
     return row;
   };
   const by = (context: HandlerContext) => ({ at: clock.now(), provenance: provenanceOf(context) });
-  const now = async (actionId: string) => ({ actionId, status: statusOf(await find(actionId)) });
+  const now = async (actionId: string) => {
+    const status = await findActionStatus(query, actionId);
+    if (status === null) throw toConnectError(refuse("action_not_found"));
+    return { actionId, status: statusOf({ status }) };
+  };
 
   return {
     async listApprovals({ status, ...request }) {
@@ -133,7 +143,7 @@ function wantedStatus(status: ActionStatus): "PENDING" | "APPROVED" | "REJECTED"
   }
 }
 
-function statusOf({ status }: ProposedActionRow): ActionStatus {
+function statusOf({ status }: Pick<ProposedActionRow, "status">): ActionStatus {
   return ActionStatus[status as keyof typeof ActionStatus];
 }
 
@@ -155,6 +165,7 @@ function toApproval(row: ProposedActionRow) {
     createdAt: timestampOf(row.created_at),
     expiresAt: timestampOf(row.expires_at),
     rejectionReason: row.rejection_reason ?? "",
+    rejectionCode: row.rejection_code ?? "",
     execution: outcomes[row.execution] ?? ExecutionOutcome.UNSPECIFIED,
     targetEntity: row.target,
     modelJustification: row.justification,

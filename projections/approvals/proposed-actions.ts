@@ -1,3 +1,4 @@
+import { rejectionCodeOf } from "../../domain/approvals/index.js";
 import type { LoggedEvent, PayloadOf, RecordedEvent } from "../../domain/shared/index.js";
 import { ActionStatus, ExecutionOutcome } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { proposedActions, type ActionStatusText, type ProposedActionRow } from "../../read-models/approvals/index.js";
@@ -11,11 +12,12 @@ type Changes = Partial<ProposedActionRow> & { readonly status?: ActionStatusText
 
 const undecided = { undo_until: null, decided_at: null, decided_position: null } satisfies Changes;
 const notDue = { due_at: null, due_position: null } satisfies Changes;
+const notRejected = { rejection_reason: null, rejection_code: null, superseded_by: null } satisfies Changes;
 const withoutOutcome = { execution: 0, execution_reason: null, result: null } satisfies Changes;
 
 /** What cannot be known must not be done: the domain sees it the same way. */
 const erasedStatus = {
-  ...{ status: "REJECTED", rejection_reason: "erased", superseded_by: null },
+  ...{ status: "REJECTED", rejection_reason: "erased", rejection_code: "erased", superseded_by: null },
   ...undecided,
 } satisfies Changes;
 const erasedOutcome = { ...withoutOutcome, execution: ExecutionOutcome.UNKNOWN } satisfies Changes;
@@ -28,7 +30,7 @@ const erasedOutcome = { ...withoutOutcome, execution: ExecutionOutcome.UNKNOWN }
  */
 export const proposedActionsProjection: Projection = {
   name: "proposed_actions",
-  version: 1,
+  version: 2,
   tables: [proposedActions],
   on: {
     proposedActionCreated(event, write) {
@@ -96,8 +98,7 @@ function newAction(
     justification: proposed.justification,
     idempotency_key: proposed.idempotencyKey,
     status: "PENDING",
-    rejection_reason: null,
-    superseded_by: null,
+    ...notRejected,
     supersedes: proposed.supersedesActionId || null,
     revision: proposed.revision,
     summary: proposed.deterministicSummary,
@@ -127,13 +128,14 @@ function changed({ payload, occurredAt, position }: RecordedEvent<"proposedActio
     case ActionStatus.APPROVED: {
       const until = textOf(payload.notBefore);
       const due = { undo_until: until, due_at: until, due_position: position };
-      return { status: "APPROVED", rejection_reason: null, superseded_by: null, ...due, ...decided };
+      return { status: "APPROVED", ...notRejected, ...due, ...decided };
     }
     case ActionStatus.EXECUTED: // Decided before.
-      return { status: "EXECUTED", rejection_reason: null, superseded_by: null };
+      return { status: "EXECUTED", ...notRejected };
     default: {
-      const because = { rejection_reason: payload.reason, superseded_by: payload.supersededByActionId || null };
-      return { status: "REJECTED", ...because, undo_until: null, ...decided };
+      const because = { rejection_reason: payload.reason, rejection_code: rejectionCodeOf(payload) };
+      const superseded_by = payload.supersededByActionId || null;
+      return { status: "REJECTED", ...because, superseded_by, undo_until: null, ...decided };
     }
   }
 }

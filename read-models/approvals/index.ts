@@ -1,7 +1,14 @@
 export { listDueActions, listInFlightActions, nextDueAt } from "./due-actions.js";
 export { listExpiredActions, listExpiringActions, nextExpiryAt } from "./expiring-actions.js";
 export { findIdempotency, idempotency, type IdempotencyRow } from "./idempotency.js";
-export { findAction, findPendingOfTurn, listActions, listPastActions } from "./list-actions.js";
+export {
+  findAction,
+  findActionPlace,
+  findActionStatus,
+  findPendingOfTurn,
+  listActions,
+  listPastActions,
+} from "./list-actions.js";
 export { proposedActions, type ActionStatusText, type ProposedActionRow } from "./proposed-actions.js";
 export { listUntrustedContent, untrustedContent, type UntrustedContentRow } from "./untrusted-content.js";
 export { listOrphanedActions } from "./orphaned-actions.js";

@@ -39,6 +39,28 @@ export function listPastActions(
     .execute();
 }
 
+/** How an action stands, without all that it says. */
+export async function findActionStatus(db: Kysely<ReadModelTables>, actionId: string): Promise<string | null> {
+  const found = await db
+    .selectFrom("proposed_actions")
+    .select("status")
+    .where("action_id", "=", actionId)
+    .executeTakeFirst();
+  return found?.status ?? null;
+}
+
+/** Where an action belongs, without all that it says. */
+export function findActionPlace(
+  db: Kysely<ReadModelTables>,
+  actionId: string,
+): Promise<Pick<ProposedActionRow, "thread_id" | "turn_id" | "tool" | "idempotency_key"> | undefined> {
+  return db
+    .selectFrom("proposed_actions")
+    .select(["thread_id", "turn_id", "tool", "idempotency_key"])
+    .where("action_id", "=", actionId)
+    .executeTakeFirst();
+}
+
 export function findAction(db: Kysely<ReadModelTables>, actionId: string): Promise<ProposedActionRow | undefined> {
   return db.selectFrom("proposed_actions").selectAll().where("action_id", "=", actionId).executeTakeFirst();
 }

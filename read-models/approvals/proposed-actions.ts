@@ -27,6 +27,8 @@ export const proposedActions = table(
     /** "PENDING", "APPROVED", "REJECTED" or "EXECUTED". */
     status: "text",
     rejection_reason: "text?",
+    /** Why, in one word; null unless it was rejected. */
+    rejection_code: "text?",
     superseded_by: "text?",
     supersedes: "text?",
     revision: "integer",

@@ -30,7 +30,7 @@ describe("an action that nobody has decided in time", () => {
     conveyor.clock.forward(24 * hour);
     await conveyor.nudge();
     await conveyor.until("turnCompleted", turnId);
-    expect(await conveyor.look(actionId)).toMatchObject({ rejectionReason: "expired" });
+    expect(await conveyor.look(actionId)).toMatchObject({ rejectionReason: "expired", rejectionCode: "expired" });
     const told = conveyor
       .recorded()
       .find(({ type, threadId: of }) => type === "toolExecutionFinished" && of === threadId);

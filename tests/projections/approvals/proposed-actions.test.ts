@@ -16,6 +16,7 @@ import {
   intended,
   proposed,
   rejected,
+  rejectedWithoutCode,
   statusChanged,
 } from "../../support/action-facts.js";
 import { appendOf, noon, record, write } from "../../support/appends.js";
@@ -64,6 +65,7 @@ const pending = {
   idempotency_key: "key a",
   status: "PENDING",
   rejection_reason: null,
+  rejection_code: null,
   superseded_by: null,
   supersedes: null,
   revision: 1,
@@ -103,10 +105,22 @@ describe("an action", () => {
   });
 
   test("that is rejected says why, and is not due, even if it was approved before", async () => {
-    const no = { status: "REJECTED", rejection_reason: "cancelled", due_at: null, undo_until: null };
+    const why = { rejection_reason: "cancelled", rejection_code: "cancelled" };
+    const no = { status: "REJECTED", ...why, due_at: null, undo_until: null };
     const backend = await after(proposed("a"), approved, rejected("cancelled"));
     const decided = { status_position: 3, decided_at: at(2), decided_position: 3 };
     expect(await rows(backend)).toEqual([{ ...pending, ...no, ...decided }]);
+  });
+
+  test.each([
+    [rejected("not now"), "not now", "owner"],
+    [rejected("expired", "", "owner"), "expired", "owner"],
+    [rejected("thread_deleted"), "thread_deleted", "thread_deleted"],
+    [rejectedWithoutCode("expired"), "expired", "expired"],
+    [rejectedWithoutCode("not now"), "not now", "owner"],
+  ])("that is rejected says why in a word, whatever the reason is: %#", async (rejection, reason, code) => {
+    const why = { status: "REJECTED", rejection_reason: reason, rejection_code: code };
+    expect(await rows(await after(proposed("a"), rejection))).toMatchObject([why]);
   });
 
   test("and the revision that takes its place know of each other", async () => {
@@ -186,7 +200,8 @@ describe("erased", () => {
   const story = [proposed("a"), approved, intended(), failedForNow, intended(2), done, executed];
   const unknown = { execution: ExecutionOutcome.UNKNOWN, execution_reason: null, result: null };
   const undecided = { undo_until: null, decided_at: null, decided_position: null };
-  const erased = { status: "REJECTED", rejection_reason: "erased", superseded_by: null, ...undecided };
+  const why = { rejection_reason: "erased", rejection_code: "erased", superseded_by: null };
+  const erased = { status: "REJECTED", ...why, ...undecided };
 
   test("a proposal leaves nothing of its action", async () => {
     const backend = await after(...story);

@@ -3,6 +3,8 @@ import { toTimestamp, type NewFact } from "../../../domain/shared/index.js";
 import { RiskClass } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import {
   findAction,
+  findActionPlace,
+  findActionStatus,
   listActions,
   listPastActions,
   type ActionStatusText,
@@ -116,5 +118,14 @@ describe("past actions", () => {
   test("are found by their id", async () => {
     expect(await findAction(backend.store.query, "c")).toMatchObject({ action_id: "c", status: "EXECUTED" });
     expect(await findAction(backend.store.query, "nobody")).toBeUndefined();
+  });
+
+  test("are asked how they stand and where they belong, and nothing else is read", async () => {
+    const { query } = backend.store;
+    expect(await findActionStatus(query, "c")).toBe("EXECUTED");
+    expect(await findActionStatus(query, "nobody")).toBeNull();
+    const place = { thread_id: "t", turn_id: null, tool: "gmail_send_draft", idempotency_key: "key f" };
+    expect(await findActionPlace(query, "f")).toEqual(place);
+    expect(await findActionPlace(query, "nobody")).toBeUndefined();
   });
 });
