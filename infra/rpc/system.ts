@@ -53,8 +53,8 @@ export function systemService(
         ...(request.threadId !== "" && { threadId: request.threadId }),
         ...(request.jobId !== "" && { jobId: request.jobId }),
         ...(request.actionId !== "" && { actionId: request.actionId }),
-        ...(request.fromTime && { from: textOf(request.fromTime) }),
-        ...(request.untilTime && { until: textOf(request.untilTime) }),
+        ...(request.fromTime && { from: textOf(request.fromTime, "from_time") }),
+        ...(request.untilTime && { until: textOf(request.untilTime, "until_time") }),
       };
       const list = `audit/${JSON.stringify(filters)}`;
       const { rows, nextPageToken } = await page(list, request, Number.MAX_SAFE_INTEGER, (beforePosition, limit) =>

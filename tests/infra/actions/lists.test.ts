@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { hour, minute } from "../../../domain/shared/index.js";
@@ -135,6 +135,16 @@ describe("the audit", () => {
     expect(await of({ eventType, actionId: one.actionId, fromTime: timestampFromMs(between) })).toEqual([]);
     expect(await of({ eventType: "nothing" })).toEqual([]);
     expect(await of({ jobId: "nobody" })).toEqual([]);
+    const endOfTime = { seconds: 253_402_300_799n, nanos: 999_999_999 };
+    expect(await of({ eventType, untilTime: create(TimestampSchema, endOfTime) })).toHaveLength(2);
+  });
+
+  test.each(["fromTime", "untilTime"] as const)("refuses a %s that is none", async (field) => {
+    for (const seconds of [10n ** 15n, -(10n ** 15n), 253_402_300_800n]) {
+      const refused = await refusedBy(conveyor.system.listAudit({ [field]: create(TimestampSchema, { seconds }) }));
+      const facts = { field: field === "fromTime" ? "from_time" : "until_time" };
+      expect(refused).toMatchObject({ code: "InvalidArgument", refusal: "value_unknown", facts });
+    }
   });
 });
 
