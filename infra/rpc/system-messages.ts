@@ -22,6 +22,8 @@ export function toAuditEntry(row: AuditRow) {
     actionId: row.action_id ?? "",
     payload: JSON.parse(row.payload_json) as JsonObject,
     occurredAt: timestampOf(row.created_at),
+    actor: row.actor,
+    entityId: row.entity_id,
   };
 }
 

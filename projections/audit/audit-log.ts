@@ -27,10 +27,12 @@ const aboutActions = {
     supersedes: said.supersedesActionId,
     undo_seconds: said.undoSeconds,
     expires_at: timeOf(said.expiresAt),
+    args_hash: inHex(said.argsHash),
+    card_hash: inHex(said.cardHash),
   })),
   proposedActionStatusChanged: actionEntry((said) => ({
     status: ActionStatus[said.status],
-    reason: said.reason,
+    reason_code: said.reasonCode,
     not_before: timeOf(said.notBefore),
     superseded_by: said.supersededByActionId,
   })),
@@ -38,6 +40,7 @@ const aboutActions = {
     tool: said.tool,
     idempotency_key: said.idempotencyKey,
     attempt: said.attempt,
+    args_hash: inHex(said.argsHash),
     lease_until: timeOf(said.leaseUntil),
   })),
   actionExecutionFinished: actionEntry((said) => ({
@@ -45,8 +48,8 @@ const aboutActions = {
     idempotency_key: said.idempotencyKey,
     attempt: said.attempt,
     outcome: ExecutionOutcome[said.outcome],
-    reason: said.reason,
     settled_by: said.settledBy,
+    result_hash: inHex(said.resultHash),
     retry_at: timeOf(said.retryAt),
     untrusted: said.untrusted,
     truncated: said.truncated,
@@ -61,7 +64,7 @@ const aboutActions = {
 /** What happened, who caused it and what was decided, without what anybody wrote. */
 export const auditLogProjection: Projection = {
   name: "audit_log",
-  version: 1,
+  version: 2,
   tables: [auditLog],
   on: {
     ...aboutActions,
@@ -151,6 +154,10 @@ export const auditLogProjection: Projection = {
       },
     })),
     threadDeleted: entry(() => ({ said: {} })),
+    auditEventRecorded: entry((said) => ({ entity: said.entryId, said: { event_type: said.eventType } })),
+    logRestored: entry((said) => ({
+      said: { restored_through_position: Number(said.restoredThroughPosition) },
+    })),
     retentionApplied: entry((said) => ({
       said: {
         policy: said.policy,
@@ -175,4 +182,8 @@ export const auditLogProjection: Projection = {
 
 function timeOf(timestamp: Timestamp | undefined): string | null {
   return timestamp === undefined ? null : textOf(timestamp);
+}
+
+function inHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -5,7 +5,7 @@ import { owner } from "../shared/owner.js";
 import type { Handler, Write } from "../shared/projection.js";
 import { idIn } from "../shared/stream.js";
 
-/** Ids, codes, reasons and numbers of an event; never a message, nor what a tool was given or answered. */
+/** Ids, codes, hashes and numbers of an event; never what anybody wrote, nor what a tool was given or answered. */
 type Said = Readonly<Record<string, string | number | boolean | null>>;
 
 interface Told {
@@ -15,12 +15,14 @@ interface Told {
   readonly said: Said;
 }
 
+/** No id or code of ours is as long. */
+const textLengthMax = 200;
+
 /** What is left of an entry whose event was erased: that it happened, when, and in which thread. */
 const erased = { job_id: null, actor: "", payload_json: "{}" } satisfies Partial<AuditRow>;
 
 const actorKinds: Readonly<Record<number, string>> = {
   [ActorKind.DEVICE]: "device",
-  [ActorKind.OPERATOR]: "operator",
   [ActorKind.MODEL]: "model",
   [ActorKind.WORKER]: "worker",
 };
@@ -68,12 +70,19 @@ function enter(
     thread_id: threadId,
     action_id: told.action,
     ...(envelope !== null && { job_id: envelope.jobId || null, actor: actorOf(envelope) }),
-    payload_json: JSON.stringify(told.said),
+    payload_json: JSON.stringify(told.said, bounded),
     created_at: occurredAt,
     position,
   });
 }
 
+function bounded(_: string, value: unknown): unknown {
+  return typeof value === "string" ? value.slice(0, textLengthMax).toWellFormed() : value;
+}
+
+/** There is one operator; of the others it is said which. */
 function actorOf({ actor }: ThreadEvent): string {
-  return actor === undefined ? "" : `${actorKinds[actor.kind] ?? "somebody"}:${actor.id}`;
+  if (actor === undefined) return "";
+  if (actor.kind === ActorKind.OPERATOR) return "operator";
+  return `${actorKinds[actor.kind] ?? "somebody"}:${actor.id}`;
 }

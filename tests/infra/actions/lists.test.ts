@@ -112,6 +112,10 @@ describe("the audit", () => {
       "proposedActionCreated",
       "policyDecisionMade",
     ]);
+    const ofAction = new Map(entries.map((entry) => [entry.eventType, entry]));
+    expect(ofAction.get("actionExecutionIntended")).toMatchObject({ actor: "worker:executor", entityId: actionId });
+    expect(ofAction.get("policyDecisionMade")).toMatchObject({ actor: "worker:turns", entityId: turnId });
+    expect(entries.find(({ payload }) => payload?.["status"] === "APPROVED")?.actor).toBe("operator");
     const everything = await pages((page) => conveyor.system.listAudit(page));
     const said = everything.map(({ payload }) => JSON.stringify(payload)).join("\n");
     expect(said).not.toMatch(/private|ada|Posted/u);

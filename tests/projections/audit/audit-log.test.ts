@@ -37,7 +37,7 @@ async function entries(backend: Backend): Promise<AuditRow[]> {
 
 describe("an entry", () => {
   test("says what happened, where, when, to what and by whom", async () => {
-    const backend = await after("action-a", "t", rejected("no"));
+    const backend = await after("action-a", "t", rejected("no", "b"));
     const [event] = backend.log.readStream("action-a", 0, 1);
     expect(await entries(backend)).toEqual([
       {
@@ -48,7 +48,7 @@ describe("an entry", () => {
         job_id: "job-1",
         action_id: "a",
         actor: "device:device-1",
-        payload_json: '{"status":"REJECTED","reason":"no","not_before":null,"superseded_by":""}',
+        payload_json: '{"status":"REJECTED","reason_code":"","not_before":null,"superseded_by":"b"}',
         created_at: "2026-01-01T12:00:00.000Z",
         position: 1,
       },
@@ -56,7 +56,7 @@ describe("an entry", () => {
   });
 
   test.each([
-    [ActorKind.OPERATOR, "operator:x"],
+    [ActorKind.OPERATOR, "operator"],
     [ActorKind.MODEL, "model:x"],
     [ActorKind.WORKER, "worker:x"],
     [ActorKind.UNSPECIFIED, "somebody:x"],

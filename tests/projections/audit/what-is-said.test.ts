@@ -1,15 +1,17 @@
 import { expect, test } from "@jest/globals";
 import { toTimestamp, type NewFact } from "../../../domain/shared/index.js";
 import { auditLogProjection } from "../../../projections/audit/audit-log.js";
-import { ExecutionOutcome, TriggerType } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { ActionStatus, ExecutionOutcome, TriggerType } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import {
   approved,
+  bytes,
   conflicted,
   finished,
   intended,
   notified,
   policyDecided,
   proposed,
+  statusChanged,
   toolFinished,
   toolStarted,
 } from "../../support/action-facts.js";
@@ -22,6 +24,7 @@ const bench = workbench();
 const secret = "a secret";
 const at = (seconds: number) => new Date(noon + seconds * 1_000).toISOString();
 const atNoon = toTimestamp(noon);
+const hex = (text: string) => Buffer.from(text).toString("hex");
 
 /** What somebody wrote is a secret here. */
 const said: readonly (readonly [NewFact, entity: string, said: object])[] = [
@@ -45,20 +48,31 @@ const said: readonly (readonly [NewFact, entity: string, said: object])[] = [
       ...{ tool: "gmail_send_draft", tool_version: 3, tool_call_id: "call a", risk_class: "EXFILTRATION" },
       ...{ identity: "BOT", idempotency_key: "key a", policy_version: "p1", source: "chat", source_id: "turn-1" },
       ...{ revision: 1, supersedes: "", undo_seconds: 10, expires_at: at(3_600) },
+      ...{ args_hash: hex("args a"), card_hash: hex("card a") },
     },
   ],
-  [approved, "a", { status: "APPROVED", reason: "", not_before: at(10), superseded_by: "" }],
+  [approved, "a", { status: "APPROVED", reason_code: "", not_before: at(10), superseded_by: "" }],
+  [
+    statusChanged(ActionStatus.REJECTED, { reason: secret, reasonCode: "owner" }),
+    "a",
+    { status: "REJECTED", reason_code: "owner", not_before: null, superseded_by: "" },
+  ],
   [
     intended(2),
     "a",
-    { tool: "gmail_send_draft", idempotency_key: "key", attempt: 2, lease_until: "2026-01-01T12:02:00.000Z" },
+    {
+      ...{ tool: "gmail_send_draft", idempotency_key: "key", attempt: 2, lease_until: "2026-01-01T12:02:00.000Z" },
+      args_hash: hex("args key"),
+    },
   ],
   [
-    finished(ExecutionOutcome.FAILED, { reason: "gone", result: secret, origin: secret, untrusted: true }),
+    finished(ExecutionOutcome.FAILED, {
+      ...{ reason: secret, result: secret, origin: secret, untrusted: true, resultHash: bytes("result") },
+    }),
     "a",
     {
-      ...{ tool: "gmail_send_draft", idempotency_key: "key", attempt: 1, outcome: "FAILED", reason: "gone" },
-      ...{ settled_by: "execution", retry_at: null, untrusted: true, truncated: false },
+      ...{ tool: "gmail_send_draft", idempotency_key: "key", attempt: 1, outcome: "FAILED" },
+      ...{ settled_by: "execution", result_hash: hex("result"), retry_at: null, untrusted: true, truncated: false },
     },
   ],
   [conflicted, "a", { tool: "gmail_send_draft", idempotency_key: "key", reason: "args_hash_mismatch" }],
@@ -133,11 +147,17 @@ const said: readonly (readonly [NewFact, entity: string, said: object])[] = [
     "t",
     { policy: "audit", erased_before: at(0), erased_events: 3 },
   ],
+  [
+    { case: "auditEventRecorded", value: { entryId: "p1", eventType: "policy_changed" } },
+    "p1",
+    { event_type: "policy_changed" },
+  ],
+  [{ case: "logRestored", value: { restoredThroughPosition: 7n } }, "t", { restored_through_position: 7 }],
   [threadDeleted, "t", {}],
 ];
 
 test("entries tell of every event that concerns an auditor", () => {
-  const types = [...said.map(([fact]) => fact.case), "eventsErased"];
+  const types = [...new Set([...said.map(([fact]) => fact.case), "eventsErased"])];
   expect(types.sort()).toEqual(Object.keys(auditLogProjection.on).sort());
 });
 
@@ -151,4 +171,18 @@ test("entries hold ids, codes and numbers, and nothing that somebody wrote", asy
     said.map(([fact, entity, payload]) => [fact.case, entity, payload]),
   );
   expect(JSON.stringify(rows)).not.toContain("secret");
+});
+
+test("an entry is short, however much an event says", async () => {
+  const { log, store } = await bench.backend([auditLogProjection]);
+  const long = "\u{1f600}".repeat(200_000);
+  const facts: readonly NewFact[] = [
+    finished(ExecutionOutcome.FAILED, { tool: long, idempotencyKey: long, settledBy: long, reason: long }),
+    { case: "pairingAttemptFailed", value: { reason: long, address: long } },
+    { case: "policyDecisionMade", value: { policyId: long, reason: long, toolCallId: long } },
+  ];
+  await record(log, appendOf(write("action-a", "any", ...facts)));
+  const rows = await store.query.selectFrom("audit_log").selectAll().execute();
+  expect(rows).toHaveLength(facts.length);
+  for (const { payload_json } of rows) expect(payload_json.length).toBeLessThan(2_000);
 });
