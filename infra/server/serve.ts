@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { firstValueFrom } from "rxjs";
+import { recordPolicy } from "../../commands/audit/record-policy.js";
 import type { Clock } from "../../commands/ports/index.js";
 import { Folds } from "../../commands/folds.js";
 import type { Tool } from "../../domain/approvals/index.js";
@@ -14,6 +15,7 @@ import { systemClock } from "../ports/system-clock.js";
 import { systemIds } from "../ports/system-ids.js";
 import { isDamage, Projector, ReadModelStore } from "../projector/index.js";
 import { byOperator } from "../rpc/caller.js";
+import { byWorker } from "../workers/provenance.js";
 import { turnWorker } from "../workers/turn-worker.js";
 import { Executor } from "../workers/executor.js";
 import { executorPorts } from "../workers/executor-ports.js";
@@ -120,6 +122,10 @@ export async function serve(config: Config, logger: Logger, surroundings: Surrou
     started.growth.erased.subscribe(() => {
       folds.forget(); // What it remembers may be what was erased.
     });
+    // Nothing is done under rules that are not recorded.
+    const { policyVersion: version } = equipment;
+    const recorded = await recordPolicy(foundation, { version, at: clock.now(), provenance: byWorker("server") });
+    if (recorded.outcome === "refused") throw new Error(`the policy could not be recorded: ${recorded.code}`);
     turns = turnWorker(foundation, equipment, { ...config, modelTimeouts }, metrics, logger);
     await turns.start();
     executor = new Executor(executorPorts(foundation, equipment, logger), log, store.query, logger);

@@ -217,6 +217,10 @@ test("the policy has a version, which a restart does not change and another poli
   await conveyor.restart({ config: {}, tools: (url) => [outletTool(url)] });
   versions.push((await conveyor.system.getPolicySummary({})).policyVersion);
   expect(new Set(versions).size).toBe(versions.length);
+  // An auditor sees when the rules were changed: the restart without a change has left no trace.
+  const { items } = await conveyor.system.listAudit({ eventType: "auditEventRecorded" });
+  expect(items.map(({ entityId }) => entityId).reverse()).toEqual(versions);
+  expect(items[0]).toMatchObject({ actor: "worker:server", threadId: "", payload: { event_type: "policy_changed" } });
 });
 
 test("a setting that has no bearing on what may be approved is shown, and pending cards stay good", async () => {

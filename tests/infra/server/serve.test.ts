@@ -58,7 +58,7 @@ describe("the server", () => {
     const db = new Database(join(bench.path, "read-models.db"));
     db.exec("DROP TABLE messages");
     db.close();
-    const ended = expect(running.ended).rejects.toThrow("projection messages failed at position 1 of the log");
+    const ended = expect(running.ended).rejects.toThrow("projection messages failed at position 2 of the log");
     await writer.append(appendTo("s", "t1", said("hello")));
     await ended;
   });
