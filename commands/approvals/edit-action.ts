@@ -26,7 +26,7 @@ import {
 } from "../../domain/shared/index.js";
 import { PolicyDecision } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { handle, type Handled } from "../handle.js";
-import { notificationStream } from "../notifications/streams.js";
+import { tellOwner } from "../notifications/tell-owner.js";
 import type { Ids, Provenance } from "../ports/index.js";
 import { about, isThreadOpen, loadAction, type Approving } from "./decide-action.js";
 
@@ -90,7 +90,7 @@ export async function editAction(editing: Editing, command: EditAction): Promise
         supersedes: { actionId, revision: plan.revision, preview: plan.preview },
       };
       const circumstances = { hash, policyVersion, expiresAt: at + approvalMillis, ...around };
-      const notice = approvalNeeded(derive, revisedId);
+      const notice = approvalNeeded(derive, { ...wish, expiresAt: circumstances.expiresAt });
       const asked = { tool, identity: plan.identity, source: sourceOf(plan.source), isTainted: false, proposals: 0 };
       const ruling = judge(asked);
       if (ruling.decision !== PolicyDecision.REQUIRE_APPROVAL) return invalid(ruling.reason);
@@ -104,7 +104,7 @@ export async function editAction(editing: Editing, command: EditAction): Promise
       return [
         { ...about(actionId, threadId, provenance, turnId), decision: superseded },
         { ...where, decision: accept(judged, proposal) },
-        { ...where, stream: notificationStream(notice.value.notificationId), decision: accept(notice) },
+        tellOwner(load, notice, where),
       ];
     },
   });

@@ -17,8 +17,8 @@ import { notificationQueued, type Notice } from "../../domain/notifications/inde
 import { accept, refuse, type Decision, type NewFact, type Refusal } from "../../domain/shared/index.js";
 import { ContentTrust, EventSource } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { ActorKind } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
-import { handle, type Handled, type Proposal } from "../handle.js";
-import { notificationStream } from "../notifications/streams.js";
+import { handle, type Handled, type Load, type Proposal } from "../handle.js";
+import { tellOwner } from "../notifications/tell-owner.js";
 import type { ActionPlace, Clock, Ids, Provenance, Timers } from "../ports/index.js";
 import { pause } from "../pause.js";
 import { about, isThreadOpen, loadAction, type Deciding } from "./decide-action.js";
@@ -131,7 +131,7 @@ async function begin(
       const gone = tool?.kind === "acting" && tool.args.safeParse(plan.args).success ? null : goneReason;
       // What has begun may have happened, and nobody is left who could find out.
       if (isBegun && gone !== null)
-        return settled(ports, action, place, { outcome: "unknown", reason: gone }, "execution");
+        return settled(ports, load, action, place, { outcome: "unknown", reason: gone }, "execution");
       if (tool?.kind !== "acting") return { ...where, decision: giveUp(action, "There is no such tool any more.") };
       if (!isBegun && !isThreadOpen(load, place.threadId))
         return { ...where, decision: giveUp(action, "Its thread was deleted.") };
@@ -182,13 +182,14 @@ function record(
 ): Promise<Handled> {
   return handle(ports, {
     at: ports.clock.now(),
-    decide: (load) => settled(ports, loadAction(load, actionId), place, effect, by),
+    decide: (load) => settled(ports, load, loadAction(load, actionId), place, effect, by),
   });
 }
 
 /** The outcome; and if nobody knows it, the owner is asked in the same breath. */
 function settled(
   ports: ExecutorPorts,
+  load: Load,
   action: Action,
   { threadId, turnId }: ActionPlace,
   effect: Effect,
@@ -202,18 +203,25 @@ function settled(
   const outcome = { ...about(actionId, threadId, { ...executor, contentTrust }, turnId), decision };
   const isNews = decision.outcome === "accepted" && decision.facts.length > 0;
   if (effect.outcome !== "unknown" || !isNews) return [outcome];
-  const notice = notificationQueued((...parts) => ports.ids.derive(...parts), {
+  const unclear = {
     type: "proactive_reach_out",
     reason: "operator_attention_needed",
     resourceKind: "action",
     resourceId: actionId,
-  });
-  return [outcome, noticeOf(notice, actionId, threadId, turnId)];
+  } as const;
+  const notice = notificationQueued((...parts) => ports.ids.derive(...parts), unclear, ports.clock.now());
+  return [outcome, noticeOf(load, notice, actionId, threadId, turnId)];
 }
 
-export function noticeOf(notice: Notice, actionId: string, threadId: string | null, turnId: string | null): Proposal {
+export function noticeOf(
+  load: Load,
+  notice: Notice,
+  actionId: string,
+  threadId: string | null,
+  turnId: string | null,
+): Proposal {
   const where = about(actionId, threadId, { ...executor, contentTrust: ContentTrust.TRUSTED_SYSTEM }, turnId);
-  return { ...where, stream: notificationStream(notice.value.notificationId), decision: accept(notice) };
+  return tellOwner(load, notice, where);
 }
 
 /** Whatever is thrown is not clear, and takes as long as it may. */

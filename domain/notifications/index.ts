@@ -1,1 +1,1 @@
-export { approvalNeeded, notificationQueued, type Notice } from "./notification.js";
+export { approvalExpiring, approvalNeeded, notificationQueued, type Notice } from "./notification.js";

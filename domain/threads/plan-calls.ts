@@ -92,7 +92,7 @@ function planned(
     planned,
     { case: "policyDecisionMade", value: { toolCallId, actionId, ...ruling } },
     proposed,
-    approvalNeeded(derive, actionId),
+    approvalNeeded(derive, { actionId, toolCallId, expiresAt: circumstances.expiresAt }),
   ];
 }
 

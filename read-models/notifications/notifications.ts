@@ -15,7 +15,7 @@ export const notifications = table(
     read_at: "text?",
     position: "integer",
   },
-  { primaryKey: ["notification_id"], indexes: [["position"], ["read_at", "position"]] },
+  { primaryKey: ["notification_id"], indexes: [["position"], ["read_at", "position"], ["resource_id", "read_at"]] },
 );
 
 export type NotificationRow = Row<typeof notifications>;

@@ -194,7 +194,7 @@ export function proposed(
     },
     { case: "policyDecisionMade", value: { toolCallId, actionId, ...decided } },
     propose(wish, circumstances),
-    approvalNeeded(derive, actionId),
+    approvalNeeded(derive, { actionId, toolCallId, expiresAt: circumstances.expiresAt }),
   ];
 }
 

@@ -47,7 +47,7 @@ describe("a fact of a turn", () => {
     ["its going on, once everything is settled", turnResumed("turn-1"), "turns-thread-1"],
     ["its going on after a restart, of which the others know nothing", resumed(3), "turn-turn-1"],
     ["an action", actionProposed, "action-action/tool-call/turn-1/1/1"],
-    ["the news of it", ownerTold, "notification-notification/approval_needed//action/action/tool-call/turn-1/1/1"],
+    ["the news of it", ownerTold, "notification-notification/approval_needed//action/tool-call/turn-1/1/1/0"],
     ["the thread's title", titled("Tea"), "thread-thread-1"],
     ["a piece of text", delta("Good"), "turn-output-turn-1"],
     ["a thought", thinking, "turn-output-turn-1"],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { tool, type ActingTool, type Tool } from "../../../domain/approvals/index.js";
-import { hour } from "../../../domain/shared/index.js";
+import { hour, minute, second } from "../../../domain/shared/index.js";
 import { ActionStatus } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { outletTool } from "../../support/outlet.js";
 import { refusedBy } from "../rpc/protocols.js";
@@ -173,6 +173,23 @@ describe("another revision", () => {
     await conveyor.shown();
     const { items } = await conveyor.system.listAudit({ actionId: revised.actionId });
     expect(items.map(({ eventType }) => eventType)).toContain("policyDecisionMade");
+  });
+
+  test("is no news of its own, however many there are, for ten minutes", async () => {
+    conveyor.clock.forward(10 * minute - (conveyor.clock.now() % (10 * minute)));
+    const { actionId } = await conveyor.propose();
+    let last = actionId;
+    for (let n = 0; n < 20; n++) {
+      conveyor.clock.forward(second);
+      last = (await edit(last, { ...toBob, text: `attempt ${n}` })).actionId;
+    }
+    const queued = () => conveyor.recorded().filter(({ type }) => type === "notificationQueued").length;
+    expect(queued()).toBe(1);
+    conveyor.clock.forward(10 * minute);
+    last = (await edit(last)).actionId;
+    expect(queued()).toBe(2);
+    const { items } = await conveyor.system.listNotifications({ unreadOnly: true });
+    expect(items.map(({ resourceId }) => resourceId)).toEqual([last]);
   });
 
   test("cannot bring back an action whose time is over", async () => {

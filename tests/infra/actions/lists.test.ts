@@ -188,6 +188,14 @@ describe("an explanation", () => {
 });
 
 describe("a notification", () => {
+  test("is no news any more once its action is decided", async () => {
+    const [one, other] = [await conveyor.propose(), await conveyor.propose()];
+    await conveyor.approvals.rejectAction({ actionId: one.actionId, reason: "no" });
+    const unread = await conveyor.system.listNotifications({ unreadOnly: true });
+    expect(unread.items.map(({ resourceId }) => resourceId)).toEqual([other.actionId]);
+    expect((await conveyor.system.listNotifications({})).items).toHaveLength(2);
+  });
+
   test("is listed, the latest first, in pages, until it is read, which may be said twice", async () => {
     const sent = [await conveyor.propose(), await conveyor.propose(), await conveyor.propose()];
     const all = await pages((page) => conveyor.system.listNotifications(page));

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { NewFact } from "../../../domain/shared/index.js";
 import { findNotification, type NotificationRow } from "../../../read-models/notifications/index.js";
-import { notificationRead, notified } from "../../support/action-facts.js";
+import { ExecutionOutcome } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { approved, executed, finished, notificationRead, notified, rejected } from "../../support/action-facts.js";
 import { appendOf, noon, record, write } from "../../support/appends.js";
 import type { Backend } from "../../support/backend.js";
 import { differences, forget } from "../../support/conversation.js";
@@ -63,6 +64,28 @@ describe("a notification", () => {
     const backend = await after(notified("n", "a"), notificationRead);
     await forget(backend, 2);
     expect(await found(backend)).toEqual({ ...unread, read_at: at(1) });
+  });
+
+  test.each([
+    ["decided", approved],
+    ["superseded", rejected("superseded", "b")],
+    ["settled by the owner", finished(ExecutionOutcome.FAILED)],
+    ["executed", executed],
+  ])("about an action that is %s has been read, also if that is erased", async (_, fact) => {
+    const backend = await after(notified("n", "a"));
+    const append = appendOf({ ...write("action-a", "any", fact), threadId: "t" });
+    await record(backend.log, { ...append, occurredAt: noon + 1_000 });
+    expect(await found(backend)).toEqual({ ...unread, read_at: at(1) });
+    await forget(backend, 2);
+    expect(await found(backend)).toEqual({ ...unread, read_at: at(1) });
+  });
+
+  test("about another action, or what comes later, is news still", async () => {
+    const backend = await after();
+    await record(backend.log, appendOf(write("action-a", "any", approved)));
+    await record(backend.log, appendOf({ ...write("notification-n", "any", notified("n", "a")), threadId: null }));
+    await record(backend.log, appendOf(write("action-b", "any", approved)));
+    expect(await found(backend)).toEqual({ ...unread, position: 2 });
   });
 
   test("in the stream of something else is none", async () => {
