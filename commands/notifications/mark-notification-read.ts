@@ -14,13 +14,15 @@ export interface MarkNotificationRead {
 export function markNotificationRead(handling: Handling, command: MarkNotificationRead): Promise<Handled> {
   const { notificationId, at, provenance } = command;
   const stream = notificationStream(notificationId);
+  // Whoever watches the thread has seen that it was queued, and sees that it was read.
+  const threadId = handling.log.readStream(stream, 0, 1)[0]?.threadId ?? null;
   return handle(handling, {
     at,
     decide: (load) => {
       const notification = load<Notification>(stream, "none", evolveNotification);
       if (notification === "none") return refuse("notification_not_found");
       const read = accept({ case: "notificationRead", value: { notificationId } });
-      return { stream, threadId: null, provenance, decision: notification === "read" ? nothing : read };
+      return { stream, threadId, provenance, decision: notification === "read" ? nothing : read };
     },
   });
 }

@@ -207,7 +207,9 @@ describe("a notification", () => {
     }
     const unread = await conveyor.system.listNotifications({ unreadOnly: true });
     expect(unread.items).toEqual([all[0], all[2]]);
-    expect(conveyor.recorded().filter(({ type }) => type === "notificationRead")).toHaveLength(1);
+    const read = conveyor.recorded().filter(({ type }) => type === "notificationRead");
+    // Whoever watches that thread sees it.
+    expect(read.map(({ threadId }) => threadId)).toEqual([sent[1]!.threadId]);
     const unknown = conveyor.system.markNotificationRead({ notificationId: "nobody" });
     expect((await refusedBy(unknown)).refusal).toBe("notification_not_found");
   });
