@@ -4,7 +4,7 @@ import {
   PolicyDecision,
   TriggerType,
 } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
-import type { RecordedEvent } from "../shared/index.js";
+import type { PayloadOf, RecordedEvent } from "../shared/index.js";
 
 /** One link of the chain that leads to an effect, in words. */
 export interface ExplainedStep {
@@ -17,7 +17,8 @@ const linksMax = 1_000;
 
 /**
  * Why an action happened, or did not: from its proposal back to what set it off, by what each event says has caused it, and
- * then everything that became of it. In the order of the log. No model has a say in it.
+ * then everything that became of it; of its other revisions, that they were proposed and decided. In the order of the log. No
+ * model has a say in it.
  */
 export function explain(actionId: string, events: readonly RecordedEvent[]): readonly ExplainedStep[] {
   const makers = new Map<string, RecordedEvent>();
@@ -31,10 +32,38 @@ export function explain(actionId: string, events: readonly RecordedEvent[]): rea
     chain.add(link);
     link = makers.get(link.envelope?.causationId ?? "");
   }
-  const about = events.filter((event) => isAbout(event, actionId, makers.get(actionId)));
+  const revisions = revisionsOf(actionId, events);
+  const about = events.filter(
+    (event) => isAbout(event, actionId, makers.get(actionId)) || isDecisionOn(event, revisions),
+  );
   return [...new Set([...chain, ...about])]
     .sort((a, b) => a.position - b.position)
     .map((event) => ({ event, text: inWords(event) }));
+}
+
+/** The streams of all that was proposed in its place, before and after. */
+function revisionsOf(actionId: string, events: readonly RecordedEvent[]): ReadonlySet<string> {
+  const before = new Map<string, string>();
+  const after = new Map<string, string>();
+  for (const { envelope } of events) {
+    const payload = envelope?.payload;
+    if (payload?.case !== "proposedActionCreated" || payload.value.supersedesActionId === "") continue;
+    before.set(payload.value.actionId, payload.value.supersedesActionId);
+    after.set(payload.value.supersedesActionId, payload.value.actionId);
+  }
+  const revisions = new Set<string>();
+  for (const next of [before, after]) {
+    let revision = next.get(actionId);
+    while (revision !== undefined && !revisions.has(`action-${revision}`)) {
+      revisions.add(`action-${revision}`);
+      revision = next.get(revision);
+    }
+  }
+  return revisions;
+}
+
+function isDecisionOn({ stream, type }: RecordedEvent, revisions: ReadonlySet<string>): boolean {
+  return revisions.has(stream) && (type === "proposedActionCreated" || type === "proposedActionStatusChanged");
 }
 
 /** The id that others name as their cause. */
@@ -81,15 +110,15 @@ function inWords({ type, envelope }: RecordedEvent): string {
     case "modelCallStarted":
       return `The model ${payload.value.model} of ${payload.value.provider} was asked, for step ${payload.value.step}.`;
     case "toolCallPlanned":
-      return `The model wanted ${payload.value.toolName}. Its reason: ${quoted(payload.value.justification)}`;
+      return `The model wanted ${shortened(payload.value.toolName)}. Its reason: ${quoted(payload.value.justification)}`;
     case "toolExecutionStarted":
       return `${payload.value.toolName} was used.`;
     case "policyDecisionMade":
       return `Policy, rule ${payload.value.policyId}: ${PolicyDecision[payload.value.decision]} (${payload.value.reason}).`;
     case "proposedActionCreated":
-      return `Proposed, revision ${payload.value.revision}: ${payload.value.deterministicSummary}`;
+      return `Proposed, revision ${payload.value.revision}: ${shortened(payload.value.deterministicSummary)}`;
     case "proposedActionStatusChanged":
-      return changed(ActionStatus[payload.value.status], payload.value.reason, whoDid(envelope));
+      return changed(payload.value, whoDid(envelope));
     case "actionExecutionIntended":
       return `Attempt ${payload.value.attempt} was begun.`;
     case "actionExecutionFinished":
@@ -103,20 +132,29 @@ function inWords({ type, envelope }: RecordedEvent): string {
   }
 }
 
-function changed(status: string, reason: string, by: string): string {
-  return `${status} by ${by}${because(reason)}.`;
+function changed(
+  { status, reason, supersededByActionId: successor }: PayloadOf<"proposedActionStatusChanged">,
+  by: string,
+): string {
+  const instead = successor === "" ? "" : ` ${successor} took its place.`;
+  return `${ActionStatus[status]} by ${by}${because(reason)}.${instead}`;
 }
 
 function because(reason: string): string {
-  return reason === "" ? "" : ` (${reason})`;
+  return reason === "" ? "" : ` (${shortened(reason)})`;
 }
 
 function whoDid(envelope: RecordedEvent["envelope"]): string {
   return envelope?.actor?.id ?? "somebody";
 }
 
-const quotedLengthMax = 200;
+/** Of what a person, a model or a provider said: any of them may have gone on for long. */
+const wordsLengthMax = 200;
 
 function quoted(text: string): string {
-  return JSON.stringify(text.length <= quotedLengthMax ? text : `${text.slice(0, quotedLengthMax).toWellFormed()}…`);
+  return JSON.stringify(shortened(text));
+}
+
+function shortened(text: string): string {
+  return text.length <= wordsLengthMax ? text : `${text.slice(0, wordsLengthMax).toWellFormed()}…`;
 }

@@ -9,31 +9,37 @@ import type { LogReader } from "../event-log/index.js";
 /** Of each stream that an action comes from. */
 const eventsMax = 5_000;
 const pageEvents = 500;
+/** Before it, and after it. */
 const revisionsMax = 100;
 
 /** Why an action happened, or did not, read from the log. */
 export async function explanationIn(
   log: LogReader,
   query: Kysely<ReadModelTables>,
-  { action_id: actionId, turn_id: turnId, supersedes }: ProposedActionRow,
+  row: ProposedActionRow,
 ): Promise<readonly ExplainedStep[]> {
-  const action = [...(await revisionsBefore(log, query, supersedes)), ...eventsOf(log, `action-${actionId}`)];
+  const { action_id: actionId, turn_id: turnId } = row;
+  const before = await revisionsFrom(log, query, row, ({ supersedes }) => supersedes);
+  const after = await revisionsFrom(log, query, row, ({ superseded_by }) => superseded_by);
+  const action = [...before, ...eventsOf(log, `action-${actionId}`), ...after];
   const turn = turnId === null ? [] : eventsOf(log, `turn-${turnId}`);
   const beginning = turnId === null ? [] : await beginningOf(log, query, turnId);
   return explain(actionId, [...beginning, ...turn, ...action]);
 }
 
-/** What was proposed in its place before. */
-async function revisionsBefore(
+/** What was proposed in its place, one after the other. */
+async function revisionsFrom(
   log: LogReader,
   query: Kysely<ReadModelTables>,
-  supersedes: string | null,
+  action: ProposedActionRow,
+  next: (action: ProposedActionRow) => string | null,
 ): Promise<readonly RecordedEvent[]> {
   const events: RecordedEvent[] = [];
-  let before = supersedes;
-  for (let followed = 0; before !== null && followed < revisionsMax; followed++) {
-    events.push(...eventsOf(log, `action-${before}`));
-    before = (await findAction(query, before))?.supersedes ?? null;
+  let revision = next(action);
+  for (let followed = 0; revision !== null && followed < revisionsMax; followed++) {
+    events.push(...eventsOf(log, `action-${revision}`));
+    const row = await findAction(query, revision);
+    revision = row === undefined ? null : next(row);
   }
   return events;
 }

@@ -1,7 +1,8 @@
 import { create } from "@bufbuild/protobuf";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { explain } from "../../../domain/audit/index.js";
 import type { NewFact, RecordedEvent } from "../../../domain/shared/index.js";
+import { ExecutionOutcome } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { ThreadEventSchema } from "../../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import * as facts from "../../support/action-facts.js";
 import { said } from "../../support/facts.js";
@@ -46,6 +47,55 @@ test("an action is explained by what led to it and what became of it, and by not
     "12 EXECUTED by phone.",
   ]);
   expect(explain("b", whole).at(-1)?.text).toBe("REJECTED by phone (no).");
+});
+
+describe("an action that was revised", () => {
+  const [first, second, third] = ["a", "b", "c"].map((id, n, ids) =>
+    facts.proposed(id, { revision: n + 1, supersedesActionId: ids[n - 1] ?? "", toolCallId: "call" }),
+  );
+  const revised = log(
+    ["action-a", first!],
+    ["action-a", facts.rejected("superseded", "b"), "a"],
+    ["action-b", second!, "a"],
+    ["action-b", facts.rejected("superseded", "c"), "b"],
+    ["action-c", third!, "b"],
+    ["action-c", facts.approved, "c"],
+    ["action-c", facts.intended(), "c"],
+    ["action-c", facts.done, "c"],
+    ["action-c", facts.executed, "c"],
+    ["action-z", facts.proposed("z")],
+  );
+
+  test.each(["a", "b"])("is told with what took its place, and what was decided of that (%s)", (actionId) => {
+    expect(explain(actionId, revised).map(({ event, text }) => `${event.position} ${text}`)).toEqual([
+      "1 Proposed, revision 1: Send a",
+      "2 REJECTED by phone (superseded). b took its place.",
+      "3 Proposed, revision 2: Send b",
+      "4 REJECTED by phone (superseded). c took its place.",
+      "5 Proposed, revision 3: Send c",
+      "6 APPROVED by phone.",
+      "9 EXECUTED by phone.",
+    ]);
+  });
+
+  test("is told with all that became of its last revision, if that is asked about", () => {
+    expect(explain("c", revised).map(({ event }) => event.position)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test("in a circle is told once", () => {
+    const circle = log(
+      ["action-a", facts.proposed("a", { supersedesActionId: "b" })],
+      ["action-b", facts.proposed("b", { supersedesActionId: "a" })],
+    );
+    expect(explain("a", circle)).toHaveLength(2);
+  });
+});
+
+test("what a provider says is not told at any length", () => {
+  const failed = facts.finished(ExecutionOutcome.FAILED, { reason: "x".repeat(1_000_000) });
+  const steps = explain("a", log(["action-a", facts.proposed("a")], ["action-a", failed]));
+  expect(steps.at(-1)?.text).toMatch(/^Attempt 1, by execution: FAILED \(x+…\)\.$/);
+  expect(steps.at(-1)?.text.length).toBeLessThan(250);
 });
 
 test("however the events are handed over, they are told in the order of the log", () => {

@@ -205,5 +205,10 @@ describe("another revision", () => {
     expect(steps.map(({ eventType }) => eventType)).toEqual(
       expect.arrayContaining(["messageCommitted", "modelCallStarted"]),
     );
+    const superseded = `REJECTED by operator (superseded). ${revised.actionId} took its place.`;
+    for (const asked of [actionId, revised.actionId]) {
+      const texts = (await conveyor.system.explain({ actionId: asked })).steps.map(({ text }) => text);
+      expect(texts).toEqual(expect.arrayContaining([superseded, "Proposed, revision 2: Post 7 characters to bob"]));
+    }
   });
 });
