@@ -44,7 +44,8 @@ export async function approvalsApprove(context: CliContext, actionId: string): P
     const approvals = createClient(ApprovalsService, transport);
     const { approval } = await approvals.getApproval({ actionId }, soon(context));
     if (approval !== undefined) context.output.print({ ...toView(approval), ...cardOf(approval) }, toCard);
-    const { status } = await approvals.approveAction({ actionId, cardHash: approval?.cardHash ?? new Uint8Array() });
+    const seen = { actionId, cardHash: approval?.cardHash ?? new Uint8Array() };
+    const { status } = await approvals.approveAction(seen, soon(context));
     context.output.print({ action_id: actionId, status: ActionStatus[status] }, decided);
     return exitCodes.fine;
   });
@@ -54,6 +55,35 @@ export async function approvalsReject(context: CliContext, actionId: string, rea
   return withServer(context, async (transport) => {
     const approvals = createClient(ApprovalsService, transport);
     const { status } = await approvals.rejectAction({ actionId, reason }, soon(context));
+    context.output.print({ action_id: actionId, status: ActionStatus[status] }, decided);
+    return exitCodes.fine;
+  });
+}
+
+/** Takes an approval back, as long as nothing was begun. */
+export async function approvalsCancel(context: CliContext, actionId: string): Promise<number> {
+  return withServer(context, async (transport) => {
+    const { status } = await createClient(ApprovalsService, transport).cancelAction({ actionId }, soon(context));
+    context.output.print({ action_id: actionId, status: ActionStatus[status] }, decided);
+    return exitCodes.fine;
+  });
+}
+
+export interface Resolution {
+  readonly done?: boolean;
+  readonly notDone?: boolean;
+}
+
+/** Says what became of an action of which nobody else knows. */
+export async function approvalsResolve(
+  context: CliContext,
+  actionId: string,
+  { done = false, notDone = false }: Resolution,
+): Promise<number> {
+  if (done === notDone) throw new UsageError("say what became of it: --done or --not-done");
+  return withServer(context, async (transport) => {
+    const approvals = createClient(ApprovalsService, transport);
+    const { status } = await approvals.resolveAction({ actionId, done }, soon(context));
     context.output.print({ action_id: actionId, status: ActionStatus[status] }, decided);
     return exitCodes.fine;
   });
@@ -87,11 +117,16 @@ function toView(approval: Approval): ApprovalView {
 
 function cardOf(approval: Approval) {
   return {
+    source: approval.source,
+    source_id: approval.sourceId,
+    revision: approval.revision,
+    supersedes: approval.supersedesActionId,
+    superseded_by: approval.supersededByActionId,
     preview: approval.preview ?? {},
     justification: approval.modelJustification,
     untrusted_sources: approval.untrustedSources,
     warnings: approval.warnings,
-    revision: approval.revision,
+    rejection_code: approval.rejectionCode,
     rejection_reason: approval.rejectionReason,
     execution_reason: approval.executionReason,
     result: approval.result,
@@ -103,13 +138,23 @@ function toLine({ action_id, risk, tool, summary, expires_at, status }: Approval
 }
 
 function toCard(view: ApprovalView & ReturnType<typeof cardOf>): string {
+  const line = (name: string, value: string) => (value === "" ? [] : [`  ${name}  ${text(value)}`]);
+  const rejected = [...new Set([view.rejection_code, view.rejection_reason])].filter((said) => said !== "").join(": ");
+  const became = view.execution === ExecutionOutcome[ExecutionOutcome.UNSPECIFIED] ? "" : view.execution;
   return [
     toLine(view),
+    `  from  ${text(`${view.source} ${view.source_id}`)}`,
+    `  revision  ${view.revision}`,
+    ...line("takes the place of", view.supersedes),
+    ...line("its place is taken by", view.superseded_by),
     ...Object.entries(view.preview).map(([name, value]) => `  ${name.padEnd(12)}  ${text(value)}`),
-    ...(view.justification === "" ? [] : [`  the model says  ${text(view.justification)}`]),
+    ...line("the model says", view.justification),
     ...view.untrusted_sources.map((source) => `  has read  ${source}`),
     ...view.warnings.map((warning) => `  BEWARE  ${warning}`),
-    ...(view.result === "" ? [] : [`  result  ${text(view.result)}`]),
+    ...line("rejected", rejected),
+    ...line("carried out", became),
+    ...line("because", view.execution_reason),
+    ...line("result", view.result),
   ].join("\n");
 }
 

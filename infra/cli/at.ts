@@ -1,12 +1,11 @@
 import type { Kysely } from "kysely";
-import { z } from "zod";
 import { projections } from "../../projections/index.js";
 import { listNotes } from "../../read-models/memory/index.js";
 import { listMessages, listThreads, type MessageRow } from "../../read-models/threads/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import type { LogReader } from "../event-log/index.js";
 import { asOf } from "../projector/index.js";
-import { parseCount, withLog, type CliContext } from "./context.js";
+import { parseCount, parseTime, withLog, type CliContext } from "./context.js";
 import { exitCodes, UsageError } from "./exit.js";
 import { printable, type Output } from "./output.js";
 import { withProgress } from "./progress.js";
@@ -81,11 +80,9 @@ function parseMoment(when: string): (log: LogReader) => number {
     const position = parseCount(when, "POSITION");
     return () => position;
   }
-  const isTime = z.iso.datetime({ offset: true }).safeParse(when).success;
-  const instant = isTime ? new Date(when).toISOString() : "";
-  // The log compares times as texts, which a year of more than four digits would not survive.
-  if (!/^\d{4}-/.test(instant)) {
+  const time = parseTime(when);
+  if (time === null) {
     throw new UsageError(`"${when}" is neither a position nor a time such as 2026-01-31T09:30:00Z`);
   }
-  return (log) => log.positionAt(instant);
+  return (log) => log.positionAt(time.toISOString());
 }

@@ -2,7 +2,15 @@ import { Command, CommanderError } from "commander";
 import { ConfigError, readConfig } from "../config/config.js";
 import { listAt, listsAt, type ListOptions } from "./at.js";
 import type { CliContext } from "./context.js";
-import { approvalsApprove, approvalsList, approvalsReject, approvalsShow } from "./approvals.js";
+import {
+  approvalsApprove,
+  approvalsCancel,
+  approvalsList,
+  approvalsReject,
+  approvalsResolve,
+  approvalsShow,
+  type Resolution,
+} from "./approvals.js";
 import { auditList, explainAction, type AuditOptions } from "./audit.js";
 import { devicesList, devicesRevoke } from "./devices.js";
 import { exitCodes, UsageError } from "./exit.js";
@@ -61,7 +69,7 @@ function createProgram(): Command {
   approvals
     .command("list")
     .option("--status <status>", "pending, approved, rejected or executed", "pending")
-    .description("actions, the riskiest first")
+    .description("actions: the riskiest first if they are pending, else the latest first")
     .action(run((context, options: { status: string }) => approvalsList(context, options.status)));
   approvals
     .command("show")
@@ -79,13 +87,28 @@ function createProgram(): Command {
     .option("--reason <text>", "what the assistant is told", "")
     .description("do not let it be done")
     .action(run((context, id: string, options: { reason: string }) => approvalsReject(context, id, options.reason)));
+  approvals
+    .command("cancel")
+    .argument("<id>")
+    .description("take an approval back, as long as nothing was begun")
+    .action(run((context, id: string) => approvalsCancel(context, id)));
+  approvals
+    .command("resolve")
+    .argument("<id>")
+    .option("--done", "it happened")
+    .option("--not-done", "it did not happen")
+    .description("say what became of an action whose outcome is unknown")
+    .action(run((context, id: string, options: Resolution) => approvalsResolve(context, id, options)));
   program
     .command("audit")
     .description("what was decided and done")
     .command("list")
     .option("--type <type>", "only events of this type")
     .option("--thread <id>", "only those of one thread")
+    .option("--job <id>", "only those of one job")
     .option("--action <id>", "only those about one action")
+    .option("--from <time>", "only those since then, such as 2026-01-31T09:30:00Z")
+    .option("--until <time>", "only those before then")
     .description("entries, the latest first")
     .action(run((context, options: AuditOptions) => auditList(context, options)));
   program

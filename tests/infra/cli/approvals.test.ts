@@ -1,5 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import { minute } from "../../../domain/shared/index.js";
 import { cli, jsonLines } from "../../support/cli.js";
+import { outletTool } from "../../support/outlet.js";
 import { Conveyor } from "../actions/conveyor.js";
 
 const conveyor = new Conveyor();
@@ -57,7 +59,57 @@ describe("pincer approvals", () => {
     expect(conveyor.outlet.requests).toBe(0);
   });
 
-  test.each(["show", "approve", "reject"])("%s of nothing says so", async (verb) => {
+  test("show tells where it comes from, what was decided and why", async () => {
+    const { actionId, turnId } = await conveyor.propose();
+    const { approval } = await conveyor.approvals.editAction({ actionId, args: { to: "bob", text: "hello" } });
+    const revisedId = approval!.actionId;
+    await conveyor.approvals.rejectAction({ actionId: revisedId, reason: "Not today." });
+    const first = (await run("approvals", "show", actionId)).stdout;
+    expect(first).toContain(`  its place is taken by  ${revisedId}\n`);
+    expect(first).toContain("superseded");
+    const { stdout } = await run("approvals", "show", revisedId);
+    for (const line of [`from  chat ${turnId}`, "revision  2", `takes the place of  ${actionId}`])
+      expect(stdout).toContain(`  ${line}\n`);
+    expect(stdout).toMatch(/^ {2}rejected {2}.*Not today\.$/m);
+  });
+
+  test("show tells what became of it", async () => {
+    conveyor.outlet.will("refuse");
+    const { actionId, turnId } = await conveyor.approved();
+    await conveyor.until("turnCompleted", turnId);
+    await conveyor.shown();
+    const { stdout } = await run("approvals", "show", actionId);
+    expect(stdout).toContain("  carried out  FAILED\n  because  the outlet said 422\n");
+  });
+
+  test("cancel takes an approval back", async () => {
+    await conveyor.restart({ tools: (url) => [outletTool(url, { undoSeconds: 10 })] });
+    const { actionId } = await conveyor.approved();
+    const { code, stdout } = await run("approvals", "cancel", actionId);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `rejected  ${actionId}\n` });
+    expect(conveyor.outlet.requests).toBe(0);
+  });
+
+  test.each([
+    ["--done", "executed", "DONE"],
+    ["--not-done", "approved", "FAILED"],
+  ])("resolve %s says what became of it, once and for all", async (option, status, execution) => {
+    conveyor.outlet.will("forget");
+    const { actionId, turnId } = await conveyor.approved();
+    await conveyor.until("turnCompleted", turnId);
+    const { code, stdout } = await run("approvals", "resolve", actionId, option);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${status}  ${actionId}\n` });
+    expect(await printed("approvals", "show", actionId)).toMatchObject([{ execution }]);
+    const contrary = await run("approvals", "resolve", actionId, option === "--done" ? "--not-done" : "--done");
+    expect(contrary.code).toBe(1);
+  });
+
+  test.each([[[]], [["--done", "--not-done"]]])("resolve wants one answer, not %j", async (options) => {
+    const { code, stderr } = await run("approvals", "resolve", "x", ...options);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("--done or --not-done") });
+  });
+
+  test.each(["show", "approve", "reject", "cancel"])("%s of nothing says so", async (verb) => {
     const { code, stderr } = await run("approvals", verb, "nobody");
     expect(code).not.toBe(0);
     expect(stderr).toContain("There is no such action.");
@@ -88,6 +140,10 @@ describe("pincer audit and explain", () => {
     const audit = await run("--json", "audit", "list", "--action", actionId);
     expect(jsonLines(audit.stdout)).toHaveLength(7);
     expect(audit.stdout).not.toContain("private");
+    expect(jsonLines(audit.stdout)).toContainEqual(expect.objectContaining({ actor: "worker:executor" }));
+    expect((await run("audit", "list", "--action", actionId)).stdout).toMatch(
+      new RegExp(`^\\S+Z {2}operator {2}proposedActionStatusChanged {2}${actionId} {2}\\{"status":"APPROVED"`, "m"),
+    );
     const created = await printed("audit", "list", "--type", "proposedActionCreated");
     expect(created).toMatchObject([{ type: "proposedActionCreated", action_id: actionId }]);
     const { code, stdout } = await run("explain", actionId);
@@ -95,5 +151,30 @@ describe("pincer audit and explain", () => {
     expect(stdout).toContain("The owner said:");
     expect(stdout).toContain("Attempt 1, by execution: DONE.");
     expect((await run("explain", "nobody")).code).not.toBe(0);
+  });
+
+  test("list what happened within a time, and for a job", async () => {
+    await conveyor.propose();
+    await conveyor.shown();
+    const between = new Date(conveyor.clock.now() + minute).toISOString();
+    conveyor.clock.forward(2 * minute);
+    const { actionId } = await conveyor.propose();
+    await conveyor.shown();
+    const proposed = async (...filter: string[]) =>
+      (await printed("audit", "list", "--type", "proposedActionCreated", ...filter)).length;
+    expect(await proposed()).toBe(2);
+    expect(await proposed("--from", between)).toBe(1);
+    expect(await proposed("--until", between)).toBe(1);
+    expect(await proposed("--from", between, "--action", actionId)).toBe(1);
+    expect(await proposed("--from", between, "--until", between)).toBe(0);
+    expect(await proposed("--job", "nobody")).toBe(0);
+  });
+
+  test.each([
+    ["--from", "yesterday"],
+    ["--until", "9999-12-31T23:59:59-01:00"],
+  ])("know no time such as %s %s", async (option, time) => {
+    const { code, stderr } = await run("audit", "list", option, time);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`${option} is a time`) });
   });
 });
