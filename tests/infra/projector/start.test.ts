@@ -21,10 +21,10 @@ async function talk(backend: Backend, ...texts: string[]): Promise<void> {
 }
 
 /** Projections that remember which positions they were shown. */
-function watched(seen: number[], version = 1): Projection[] {
+function watched(seen: number[], version?: number): Projection[] {
   return projections.map((projection) => ({
     ...projection,
-    version,
+    version: version ?? projection.version,
     on: {
       ...projection.on,
       messageCommitted: (event, write) => {
