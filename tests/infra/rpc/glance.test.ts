@@ -1,4 +1,5 @@
 import { create, toBinary } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { eventTypes } from "../../../infra/event-log/index.js";
@@ -30,7 +31,7 @@ describe("a glance at a stored event", () => {
 
   test("sees no type where there is none that it knows", () => {
     const event = create(ThreadEventSchema, { turnId: "t" });
-    event.$unknown = [{ no: 5_000, wireType: 2, data: new Uint8Array([0]) }];
+    event.$unknown = [{ no: 5_000, wireType: WireType.LengthDelimited, data: new Uint8Array([0]) }];
     expect(glanceAt(toBinary(ThreadEventSchema, event))).toEqual({ turnId: "t", type: "" });
   });
 });
