@@ -3,6 +3,7 @@ import { Identity, PolicyDecision, RiskClass, TriggerType } from "../../proto/ge
 import {
   judge,
   propose,
+  settledArgs,
   type ActionSource,
   type Circumstances,
   type Ruling,
@@ -76,14 +77,13 @@ function planned(
     // The place of the call in its turn.
     idempotencyKey: `${request.turnId}/${step}/${index + 1}`,
     tool,
-    args: tool.args.parse(args) as JsonObject,
     identity,
     justification: call.justification,
     source,
     sourceId: request.triggerSourceId || request.turnId,
     supersedes: null,
   };
-  const proposed = proposalOf(wish, circumstances);
+  const proposed = proposalOf(wish, args, circumstances);
   if (proposed === null) {
     const failed = { policyId: ruling.policyId, decision: PolicyDecision.BLOCKED, reason: "card_failed" };
     return [planned, { case: "policyDecisionMade", value: { toolCallId, ...failed } }];
@@ -96,10 +96,12 @@ function planned(
   ];
 }
 
-/** null if there is no card: what cannot be shown cannot be approved. */
-function proposalOf(wish: Wish, circumstances: Circumstances): NewFact | null {
+/** null if there is no card, or not of exactly what would be carried out: what cannot be shown cannot be approved. */
+function proposalOf(wish: Omit<Wish, "args">, args: JsonObject, circumstances: Circumstances): NewFact | null {
+  const settled = settledArgs(wish.tool, args);
+  if (settled === null) return null;
   try {
-    return propose(wish, circumstances);
+    return propose({ ...wish, args: settled }, circumstances);
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { proposalsPerTurnMax } from "../../../domain/approvals/index.js";
+import { z } from "zod";
+import { proposalsPerTurnMax, Toolbox, type Tool } from "../../../domain/approvals/index.js";
 import { accept, type NewFact } from "../../../domain/shared/index.js";
 import { conclude, type Answered, type Turn, type TurnRequest } from "../../../domain/threads/index.js";
 import { Identity, PolicyDecision, RiskClass, TriggerType } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
@@ -151,4 +152,27 @@ test("an action is what the model wants, at the tool's own risk, in the words of
     deterministicSummary: "Mail to a",
     toolCallId: "tool-call/turn-1/1/1",
   });
+});
+
+test.each<[string, z.ZodType<string>]>([
+  ["nobody can show", z.string().transform(() => "unshowable")],
+  ["are no JSON", z.string().transform((text) => new Date(text) as unknown as string)],
+  ["would be others when they are carried out", z.string().transform((text) => `${text}!`)],
+])("an action whose arguments %s is not proposed", (_, to) => {
+  const described = (args: unknown) => {
+    if (JSON.stringify(args).includes("unshowable")) throw new Error("it cannot be shown");
+    return { summary: "", target: "", recipients: [], urls: [], body: "" };
+  };
+  const usual = withFallback.toolbox.find("mail_send");
+  const sends = { ...usual, args: z.strictObject({ to }), describe: described } as Tool;
+  const rules = { ...withFallback, toolbox: new Toolbox([sends]) };
+  const facts = conclude(
+    requestOf("turn-1"),
+    given(turn, asked(1)).state,
+    answer("", mailTo("2026-01-01")),
+    rules,
+    noon,
+  );
+  expect(decisionsIn(facts)).toEqual([[PolicyDecision.BLOCKED, "card_failed"]]);
+  expect(facts.map((fact) => fact.case)).not.toContain("proposedActionCreated");
 });
