@@ -1,15 +1,13 @@
 import type { NewFact } from "../../domain/shared/index.js";
-import { stepMillisMax, type Outcome, type TurnRequest } from "../../domain/threads/index.js";
+import { outputTokensPerStepMax, stepMillisMax, type Outcome, type TurnRequest } from "../../domain/threads/index.js";
 import { ModelError, type StreamWrite } from "../ports/index.js";
-import { outputTokensMax, type Question } from "./errand.js";
+import type { Question } from "./errand.js";
 import { answered, interrupted, unanswered, type WhyNot } from "./model-outcome.js";
 import { threadStream } from "./streams.js";
 import { TurnOutput } from "./turn-output.js";
 import { modelOf, type NamedModel, type TurnPlace, type TurnPorts, type TurnSignals } from "./turn-ports.js";
 import { turnWrites } from "./turn-writes.js";
 
-/** More than ever happen to a thread itself. */
-const threadEventsMax = 100;
 const timesUp = new ModelError("timeout", "The step took longer than it may.");
 
 export interface Asked {
@@ -43,7 +41,7 @@ export async function askModel(
   const signal = AbortSignal.any([signals.stop, signals.interrupt, giveUp.signal]);
   try {
     const { messages, tools, mayCallTools } = question;
-    const asked = { model: chosen.name, messages, tools, mayCallTools, outputTokensMax };
+    const asked = { model: chosen.name, messages, tools, mayCallTools, outputTokensMax: outputTokensPerStepMax };
     const answer = await chosen.model.ask(
       asked,
       (delta) => {
@@ -70,7 +68,8 @@ async function writeOutput(
   writes: readonly StreamWrite[],
 ): Promise<void> {
   for (;;) {
-    const last = log.readStream(threadStream(threadId), 0, threadEventsMax).at(-1);
+    const stream = threadStream(threadId);
+    const [last] = log.readStream(stream, Math.max(0, log.streamVersion(stream) - 1), 1);
     const [first] = writes;
     if (first === undefined || last === undefined || last.type === "threadDeleted") return;
     const guard = { ...first, stream: last.stream, expected: last.version, threadId: null, facts: [] };

@@ -14,8 +14,6 @@ import type { Conversation, ModelMessage, ModelTool } from "../ports/index.js";
 import { promptOf, promptTokens } from "./prompt.js";
 import { modelOf, type TurnPorts } from "./turn-ports.js";
 
-export const outputTokensMax = outputTokensPerStepMax;
-
 /** What a turn is about. It is read once, when the turn is taken up. */
 export interface Story {
   readonly conversation: Conversation;
@@ -110,7 +108,7 @@ function planQuestion(ports: TurnPorts, standing: Standing, move: Extract<Move, 
   const messages = promptOf({ ...story, turn, isLastStep, contextMessagesMax, at });
   const tools = toolsOf(ports.toolbox);
   const inputTokens = promptTokens(messages, tools);
-  const reservedTokens = inputTokens + outputTokensMax;
+  const reservedTokens = inputTokens + outputTokensPerStepMax;
   const reservation = ports.budget.reserve(callId, reservedTokens, at);
   if (reservation.outcome === "exhausted") return overspent(reservation.resetsAt);
   const stepEndsAt = endOfStep(standing, attempt === 1);

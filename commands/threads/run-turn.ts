@@ -13,7 +13,8 @@ const talkTurnsMax = 12;
 
 /**
  * Takes a turn from wherever it stands to its end: asks, uses tools, asks again. Whatever was recorded is not done again;
- * what was begun and has no outcome is; `why` says what became of whoever began it. Rejects, with the turn left as it is, if it is told to stop or the log fails.
+ * what was begun and has no outcome is; `why` says what became of whoever began it. Rejects, with the turn left as it is, if
+ * it is told to stop or the log fails.
  */
 export async function runTurn(
   ports: TurnPorts,

@@ -47,8 +47,8 @@ const provenance = {
 
 /**
  * Has the model put into words what was said since the last summary, if that is enough. The summary is the model's own,
- * from what others may have written, and is shown to it as such. If it fails, it is tried
- * again after as many turns as make a new one due.
+ * from what others may have written, and is shown to it as such. If it fails, it is tried again after as many turns as make a
+ * new one due.
  */
 export async function summariseIfDue(ports: TurnPorts, threadId: string, stop: AbortSignal): Promise<void> {
   if (await hasJustFailed(ports, threadId)) return;
