@@ -56,7 +56,7 @@ describe("an approval is good for what was approved, and for nothing else", () =
 
   test("another policy than the one that was approved by is not acted upon", async () => {
     const { actionId } = await conveyor.approved();
-    await later({ config: { tokensPerDay: 500_000 } });
+    await later({ config: { approvalHours: 12 } });
     await conveyor.until("actionExecutionFinished", actionId);
     expect(conveyor.outlet.requests).toBe(0);
   });
