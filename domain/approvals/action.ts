@@ -25,11 +25,11 @@ const revisionsMax = 20;
 type Execution =
   /** It has not begun, or has failed and is tried again. */
   | { readonly state: "due"; readonly notBefore: Instant; readonly attempts: number }
-  /** From here on the effect may have happened. */
-  | { readonly state: "intended"; readonly attempts: number }
+  /** From here on the effect may have happened, and until the end of the lease it may still happen. */
+  | { readonly state: "intended"; readonly attempts: number; readonly leaseUntil: Instant }
   | { readonly state: "done"; readonly attempts: number; readonly result: ExecutionResult }
   | { readonly state: "unknown"; readonly attempts: number }
-  | { readonly state: "failed"; readonly attempts: number; readonly reason: string };
+  | { readonly state: "failed"; readonly attempts: number; readonly why: ExecutionResult };
 
 export type Action =
   | { readonly status: "none" }
@@ -46,7 +46,7 @@ export type Action =
     }
   | { readonly status: "executed"; readonly plan: ActionPlan; readonly result: ExecutionResult };
 
-/** What an executed action has answered. */
+/** What an executed action has answered, or why it was not executed. */
 interface ExecutionResult {
   readonly text: string;
   readonly isUntrusted: boolean;
@@ -65,7 +65,11 @@ export function evolveAction(action: Action, fact: Told): Action {
       return action.status === "none" ? action : changed(action, fact.value);
     case "actionExecutionIntended": {
       if (action.status !== "approved") return action;
-      return { ...action, execution: { state: "intended", attempts: fact.value?.attempt ?? 0 } };
+      const { attempt = 0, leaseUntil: lease } = fact.value ?? {};
+      // Of one that was erased nobody knows how long it is.
+      const leaseUntil =
+        lease === undefined ? Infinity : toInstant({ seconds: lease.seconds ?? 0n, nanos: lease.nanos ?? 0 });
+      return { ...action, execution: { state: "intended", attempts: attempt, leaseUntil } };
     }
     case "actionExecutionFinished":
       return action.status === "approved" ? { ...action, execution: after(action.execution, fact.value) } : action;
@@ -240,8 +244,10 @@ function after({ attempts }: Execution, finished: Finished): Execution {
       const { seconds = 0n, nanos = 0 } = finished.retryAt ?? {};
       return { state: "due", notBefore: toInstant({ seconds, nanos }), attempts };
     }
-    case ExecutionOutcome.FAILED:
-      return { state: "failed", attempts, reason: finished.reason ?? "" };
+    case ExecutionOutcome.FAILED: {
+      const { reason: text = "", untrusted: isUntrusted = false, origin = "" } = finished;
+      return { state: "failed", attempts, why: { text, isUntrusted, origin } };
+    }
     case ExecutionOutcome.DONE: {
       const { result: text = "", untrusted: isUntrusted = false, origin = "" } = finished;
       return { state: "done", attempts, result: { text, isUntrusted, origin } };

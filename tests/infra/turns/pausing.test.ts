@@ -66,7 +66,7 @@ describe("a turn that has proposed something", () => {
       "It failed.\nThe owner rejected it. Nothing was done. Their reason: Not now.",
     ]);
     const [resumed] = valuesOf(events, "turnResumed");
-    expect(resumed).toMatchObject({ resumedReason: "actions_settled", stepsRemaining: 9 });
+    expect(resumed).toMatchObject({ resumedReason: "actions_settled", stepsUsed: 1, stepsRemaining: 9 });
     expect(resumed!.stepEndsAt).toBeUndefined();
     const { stream } = events.find(({ payload }) => payload.case === "turnResumed")!;
     expect(stream).toBe(`turns-${threadOf(turn)}`);
