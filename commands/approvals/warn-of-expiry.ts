@@ -1,7 +1,8 @@
 import { approvalExpiring } from "../../domain/notifications/index.js";
 import { handle, type Handled } from "../handle.js";
 import { loadAction } from "./decide-action.js";
-import { noticeOf, type ExecutorPorts } from "./execute-action.js";
+import type { ExecutorPorts } from "./executor-ports.js";
+import { noticeOf } from "./settle-execution.js";
 
 /** Tells the owner, once, that the time to decide is nearly over. */
 export async function warnOfExpiry(ports: ExecutorPorts, actionId: string): Promise<Handled> {

@@ -14,7 +14,18 @@ export {
 export type { ActionPlan } from "./action-plan.js";
 export type { CallSubject, Hash, OwnerWords, UntrustedSource } from "./card-context.js";
 export { renderCard } from "./card.js";
-export { giveUp, intend, leaseMillis, resolve, settle, type Effect, type SettledBy } from "./execution.js";
+export {
+  giveUp,
+  intend,
+  isTooLate,
+  leaseAfter,
+  leaseMillisLeft,
+  leaseMillisOf,
+  resolve,
+  settle,
+  type Effect,
+  type SettledBy,
+} from "./execution.js";
 export { policySummary } from "./summary.js";
 export { judge, policyRules, proposalsPerTurnMax, type ActionSource, type PolicyRule, type Ruling } from "./policy.js";
 export { bindingOf, propose, type Circumstances, type Wish } from "./propose.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import { firstValueFrom } from "rxjs";
 import { recordPolicy } from "../../commands/audit/record-policy.js";
-import type { Clock } from "../../commands/ports/index.js";
+import type { Clock, Timers } from "../../commands/ports/index.js";
 import { Folds } from "../../commands/folds.js";
 import type { Tool } from "../../domain/approvals/index.js";
 import { projections } from "../../projections/index.js";
@@ -13,6 +13,7 @@ import { lockForServing, openLog, systemEntropy, type SqliteEventLog } from "../
 import { defaultModelTimeouts, type ModelTimeouts } from "../model/timeouts.js";
 import { systemClock } from "../ports/system-clock.js";
 import { systemIds } from "../ports/system-ids.js";
+import { systemTimers } from "../ports/system-timers.js";
 import { isDamage, Projector, ReadModelStore } from "../projector/index.js";
 import { byOperator } from "../rpc/caller.js";
 import { byWorker } from "../workers/provenance.js";
@@ -56,6 +57,8 @@ export function socketFile(dataDirectory: string): string {
 /** What is around a backend, where it is not the usual. */
 export interface Surroundings {
   readonly clock?: Clock;
+  /** By which actions are carried out. */
+  readonly timers?: Timers;
   /** Beside those that are built in. */
   readonly tools?: readonly Tool[];
   readonly modelTimeouts?: ModelTimeouts;
@@ -64,7 +67,7 @@ export interface Surroundings {
 /** Opens the log, says that it is alive, and brings the read models up to date: then it is ready. */
 export async function serve(config: Config, logger: Logger, surroundings: Surroundings = {}): Promise<Running> {
   const { dataDirectory, publicUrl, activeDevicesMax, allowsRawReasoning } = config;
-  const { clock = systemClock, tools = [], modelTimeouts = defaultModelTimeouts } = surroundings;
+  const { clock = systemClock, timers = systemTimers, tools = [], modelTimeouts = defaultModelTimeouts } = surroundings;
   const release = lockForServing(dataDirectory);
   const log = orElse(release, () => openLog(dataDirectory, systemEntropy(systemIds)));
   const letGo = () => {
@@ -128,7 +131,7 @@ export async function serve(config: Config, logger: Logger, surroundings: Surrou
     if (recorded.outcome === "refused") throw new Error(`the policy could not be recorded: ${recorded.code}`);
     turns = turnWorker(foundation, equipment, { ...config, modelTimeouts }, metrics, logger);
     await turns.start();
-    executor = new Executor(executorPorts(foundation, equipment, logger), log, store.query, logger);
+    executor = new Executor(executorPorts({ ...foundation, timers }, equipment, logger), log, store.query, logger);
     executor.start();
     log.committed.subscribe((commit) => {
       metrics.committed(commit);

@@ -1,9 +1,10 @@
 import type { Kysely } from "kysely";
+import { setMaxListeners } from "node:events";
+import { setImmediate as breathe } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Subscription } from "rxjs";
 import { abandonAction, expireAction } from "../../commands/approvals/decide-action.js";
-import { executeAction, type ExecutorPorts } from "../../commands/approvals/execute-action.js";
-import { pause } from "../../commands/pause.js";
+import type { ExecutorPorts } from "../../commands/approvals/executor-ports.js";
 import { warnOfExpiry } from "../../commands/approvals/warn-of-expiry.js";
 import { hour, toText, type EventType } from "../../domain/shared/index.js";
 import {
@@ -14,10 +15,10 @@ import {
   listOrphanedActions,
   nextDueAt,
   nextExpiryAt,
-  type ProposedActionRow,
 } from "../../read-models/approvals/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import type { LogReader } from "../event-log/index.js";
+import { Executions } from "./executions.js";
 import { byWorker } from "./provenance.js";
 
 /** What makes something due, or not. */
@@ -33,9 +34,7 @@ const actionsPerRound = 100;
 const lookMillisMax = 30_000;
 const pauseMillis = 1_000;
 const pauseMillisMin = 200;
-/** How many actions are carried out at a time; the others wait. */
-const executionsAtOnceMax = 10;
-/** How long before the end the owner is told that a decision is due. */
+/** How long before the end the owner is told that a decision is due, if there was much more time than that. */
 const expiringMillis = hour;
 
 /**
@@ -44,7 +43,7 @@ const expiringMillis = hour;
  */
 export class Executor {
   readonly #stop = new AbortController();
-  readonly #executing = new Map<string, Promise<void>>();
+  readonly #executions: Executions;
   #growth: Subscription | null = null;
   #wake: (() => void) | null = null;
   #seenPosition = 0;
@@ -56,7 +55,12 @@ export class Executor {
     private readonly log: LogReader,
     private readonly query: Kysely<ReadModelTables>,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    setMaxListeners(0, this.#stop.signal); // Whatever waits listens, and that may be a lot.
+    this.#executions = new Executions(ports, logger, this.#stop.signal, () => {
+      this.#wakeUp();
+    });
+  }
 
   start(): void {
     this.#seenPosition = this.log.head().position;
@@ -75,7 +79,7 @@ export class Executor {
     this.#stop.abort();
     this.#wake?.();
     await this.#running;
-    await Promise.all(this.#executing.values());
+    await this.#executions.ended();
   }
 
   #look(position: number): void {
@@ -83,6 +87,10 @@ export class Executor {
     this.#seenPosition = position;
     // What another process has written is not told: it may be anything.
     if (fresh !== null && !fresh.events.some(({ type }) => concerning.has(type))) return;
+    this.#wakeUp();
+  }
+
+  #wakeUp(): void {
     this.#hasNews = true;
     this.#wake?.();
   }
@@ -105,39 +113,40 @@ export class Executor {
   /** Does what is due; answers how long until there is more. */
   async #round(): Promise<number> {
     await this.ports.readModels.reached(this.log.head().position);
+    await breathe(); // Whoever has recorded what woke us is answered first.
+    if (this.#isStopped()) return 0;
     const at = this.ports.clock.now();
     const now = toText(at);
-    const due = await listDueActions(this.query, { at: now, limit: actionsPerRound });
-    const lost = await listInFlightActions(this.query);
-    for (const action of [...lost, ...due]) this.#execute(action);
+    await this.#takeUpLost();
+    const due = { at: now, exceptTools: this.#executions.busyTools, limit: actionsPerRound };
+    for (const action of await listDueActions(this.query, due)) this.#executions.begin(action);
     for (const { action_id: actionId } of await listExpiredActions(this.query, { at: now, limit: actionsPerRound })) {
       await expireAction(this.ports, { actionId, at, provenance: byWorker("expiry") });
     }
     for (const { action_id: actionId } of await listOrphanedActions(this.query, actionsPerRound)) {
       await abandonAction(this.ports, { actionId, at, provenance: byWorker("expiry") });
     }
-    const before = toText(at + expiringMillis);
-    for (const row of await listExpiringActions(this.query, { before, limit: actionsPerRound })) {
-      await warnOfExpiry(this.ports, row.action_id);
+    const expiring = { at: now, before: toText(at + expiringMillis), limit: actionsPerRound };
+    for (const { action_id: actionId } of await listExpiringActions(this.query, expiring)) {
+      await warnOfExpiry(this.ports, actionId);
     }
     return this.#millisToNext();
   }
 
-  /**
-   * One at a time for each action, and for each idempotency key: who comes second sees that it was used. An action that is
-   * being carried out is not lost.
-   */
-  #execute({ action_id: actionId, tool, idempotency_key }: ProposedActionRow): void {
-    const key = `${tool} ${idempotency_key}`;
-    if (this.#executing.has(key) || this.#executing.size >= executionsAtOnceMax || this.#isStopped()) return;
-    const executing = executeAction(this.ports, actionId, this.#stop.signal)
-      .catch(async (error: unknown) => {
-        if (this.#isStopped()) return;
-        this.logger.error({ actionId, err: error }, "an action was left, and is looked at again");
-        await pause(this.ports.timers, pauseMillis, this.#stop.signal);
-      })
-      .finally(() => this.#executing.delete(key));
-    this.#executing.set(key, executing);
+  /** All of them, page after page: those that wait for their lease must not hide the others. */
+  async #takeUpLost(): Promise<void> {
+    const inFlight = new Set<string>();
+    for (let afterPosition = 0; ;) {
+      const page = await listInFlightActions(this.query, { afterPosition, limit: actionsPerRound });
+      for (const action of page) {
+        inFlight.add(action.action_id);
+        this.#executions.takeUp(action);
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < actionsPerRound) break;
+      afterPosition = last.position;
+    }
+    this.#executions.keepOnly(inFlight);
   }
 
   async #millisToNext(): Promise<number> {

@@ -1,4 +1,4 @@
-export { listDueActions, listInFlightActions, nextDueAt } from "./due-actions.js";
+export { listDueActions, listInFlightActions, nextDueAt, type ActionToCarryOut } from "./due-actions.js";
 export { listExpiredActions, listExpiringActions, nextExpiryAt } from "./expiring-actions.js";
 export { findIdempotency, idempotency, type IdempotencyRow } from "./idempotency.js";
 export {

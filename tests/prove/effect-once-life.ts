@@ -1,6 +1,6 @@
 import { filter, firstValueFrom, startWith } from "rxjs";
 import type { Editing } from "../../commands/approvals/edit-action.js";
-import type { ExecutorPorts } from "../../commands/approvals/execute-action.js";
+import type { ExecutorPorts } from "../../commands/approvals/executor-ports.js";
 import { actionStream } from "../../commands/approvals/streams.js";
 import type { Append, EventLog } from "../../commands/ports/index.js";
 import {
@@ -87,6 +87,7 @@ export class Life {
       policyVersion,
       approvalMillis,
       onTrouble: () => undefined,
+      isDiskTrouble: () => true,
     };
     const executor = new Executor(ports, backend.log, backend.store.query, quiet);
     return new Life(backend, ports, executor, fate, writing);
@@ -111,6 +112,13 @@ export class Life {
     return events.reduce((state, { type, payload }) => {
       return evolveAction(state, { case: type, value: payload } as Fact);
     }, initialAction);
+  }
+
+  /** Whether an attempt that was begun cannot arrive any more. */
+  isLeaseOver(actionId: string): boolean {
+    const action = this.action(actionId);
+    const isIntended = action.status === "approved" && action.execution.state === "intended";
+    return !isIntended || this.ports.clock.now() >= action.execution.leaseUntil;
   }
 
   /** Resolves when nothing more will become of these, or it is dead. */

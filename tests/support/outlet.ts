@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as textOf } from "node:stream/consumers";
+import { BehaviorSubject, filter, firstValueFrom } from "rxjs";
 import { z } from "zod";
 import { tool, type Effect, type Intent, type Tool } from "../../domain/approvals/index.js";
 import { RiskClass } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
@@ -22,7 +23,11 @@ export type OutletFault =
   | "reset_after"
   | "hang_before"
   | "hang_after"
-  | "forget"; // It happened, and the provider denies it: nobody can ask it.
+  | "forget" // It happened, and the provider denies it: nobody can ask it.
+  | "late"; // Nobody knows of it when they ask first, and then it happens.
+
+/** A request that has not happened by then has happened when it is asked about. */
+const lateMillisMax = 3_000;
 
 /** One thing that happened outside. */
 export interface LedgerEntry {
@@ -37,18 +42,21 @@ export class Outlet {
   /** How many requests came, of any kind. */
   requests = 0;
   readonly #server: Server;
+  readonly #questions = new BehaviorSubject(0);
   readonly #forgotten = new Set<string>();
+  readonly #late = new Map<string, { readonly commit: () => void; readonly until: number }>();
   #faults: OutletFault[] = [];
 
-  private constructor() {
+  /** Whether it does nothing for a key that it knows. */
+  private constructor(private readonly honoursKeys: boolean) {
     this.#server = createServer((request, response) => {
       this.requests += 1;
       this.#answer(request, response).catch(() => response.destroy());
     });
   }
 
-  static async listen(): Promise<Outlet> {
-    const outlet = new Outlet();
+  static async listen({ honoursKeys = false } = {}): Promise<Outlet> {
+    const outlet = new Outlet(honoursKeys);
     outlet.#server.listen(0, "127.0.0.1");
     await once(outlet.#server, "listening");
     return outlet;
@@ -63,6 +71,11 @@ export class Outlet {
     this.#faults.push(...faults);
   }
 
+  /** Resolves when it has answered so many questions about what it did. */
+  async asked(count: number): Promise<void> {
+    await firstValueFrom(this.#questions.pipe(filter((questions) => questions >= count)));
+  }
+
   close(): void {
     this.#server.closeAllConnections();
     this.#server.close();
@@ -70,14 +83,23 @@ export class Outlet {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const key = new URL(request.url ?? "/", this.url).searchParams.get("key") ?? "";
+    const late = this.#late.get(key);
+    this.#late.delete(key);
     if (request.method === "GET") {
+      const isOverdue = late !== undefined && performance.now() >= late.until;
+      if (isOverdue) late.commit();
       if (this.#forgotten.has(key)) response.writeHead(503).end();
-      else response.end(JSON.stringify({ done: this.ledger.some((entry) => entry.key === key) }));
+      else response.end(JSON.stringify({ done: this.#isDone(key) }));
+      if (!isOverdue) late?.commit();
+      this.#questions.next(this.#questions.value + 1);
       return;
     }
+    late?.commit();
     const { to, text } = z.object({ to: z.string(), text: z.string() }).parse(JSON.parse(await textOf(request)));
     const fault = this.#faults.shift() ?? "none";
-    const commit = () => this.ledger.push({ key, to, text });
+    const commit = () => {
+      if (!this.honoursKeys || !this.#isDone(key)) this.ledger.push({ key, to, text });
+    };
     switch (fault) {
       case "none":
         commit();
@@ -110,7 +132,15 @@ export class Outlet {
         this.#forgotten.add(key);
         response.destroy();
         return;
+      case "late":
+        this.#late.set(key, { commit, until: performance.now() + lateMillisMax });
+        response.destroy();
+        return;
     }
+  }
+
+  #isDone(key: string): boolean {
+    return this.ledger.some((entry) => entry.key === key);
   }
 }
 

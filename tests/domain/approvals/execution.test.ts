@@ -1,6 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
-import { giveUp, intend, leaseMillis, resolve, settle, type Effect } from "../../../domain/approvals/index.js";
-import { second, toInstant, toTimestamp, type NewFact } from "../../../domain/shared/index.js";
+import {
+  giveUp,
+  intend,
+  isTooLate,
+  leaseAfter,
+  leaseMillisLeft,
+  leaseMillisOf,
+  resolve,
+  settle,
+  type Effect,
+} from "../../../domain/approvals/index.js";
+import { hour, minute, second, toInstant, toTimestamp, type NewFact } from "../../../domain/shared/index.js";
 import { ActionStatus, ExecutionOutcome } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import * as facts from "../../support/action-facts.js";
 import { noon } from "../../support/appends.js";
@@ -10,7 +20,7 @@ const due = noon + 10 * second;
 const who = { actionId: "a", tool: "gmail_send_draft", idempotencyKey: "key a" };
 const intended = (attempt: number, at: number): NewFact => ({
   case: "actionExecutionIntended",
-  value: { ...who, attempt, argsHash: facts.bytes("args a"), leaseUntil: toTimestamp(at + leaseMillis) },
+  value: { ...who, attempt, argsHash: facts.bytes("args a"), leaseUntil: toTimestamp(at + 2 * minute) },
 });
 const finished = (outcome: ExecutionOutcome, more: object = {}): NewFact => ({
   case: "actionExecutionFinished",
@@ -51,6 +61,117 @@ describe("beginning", () => {
     const again = actionThatIs("to be tried again");
     again.when(intend, noon + 59_999).thenRefuses("action_not_due");
     again.when(intend, noon + 60_000).thenRecords(intended(2, noon + 60_000));
+  });
+});
+
+describe("an approval", () => {
+  // It expires an hour after noon.
+  test("is good for an hour after it is due, and for as long as it could have been given", () => {
+    const late = actionThatIs("approved");
+    late.when(intend, due + hour).thenRecords(intended(1, due + hour));
+    late.when(intend, due + hour + 1).thenRefuses("approval_expired");
+    const longer = action(facts.proposed("a", { expiresAt: toTimestamp(noon + 5 * hour) }), facts.approved);
+    longer.when(intend, noon + 5 * hour).thenRecords(intended(1, noon + 5 * hour));
+    longer.when(intend, noon + 5 * hour + 1).thenRefuses("approval_expired");
+  });
+
+  test("is as good for a retry, an hour after that is due", () => {
+    const again = actionThatIs("to be tried again");
+    again.when(intend, noon + minute + hour).thenRecords(intended(2, noon + minute + hour));
+    again.when(intend, noon + minute + hour + 1).thenRefuses("approval_expired");
+  });
+
+  test("is not too old for what was begun already", () => {
+    const { state } = actionThatIs("begun");
+    expect(state.status === "approved" && isTooLate(state, noon + 1_000 * hour)).toBe(false);
+  });
+});
+
+describe("a lease", () => {
+  test("is longer than an attempt may take", () => {
+    expect(leaseMillisOf(minute)).toBe(2 * minute);
+    expect(leaseMillisOf(10 * minute)).toBeGreaterThan(10 * minute);
+    actionThatIs("approved")
+      .when(intend, due, 10 * minute)
+      .thenRecords({
+        ...intended(1, due),
+        value: { ...intended(1, due).value, leaseUntil: toTimestamp(due + 11 * minute) },
+      } as NewFact);
+  });
+
+  test("is carried by what was begun", () => {
+    const { state } = actionThatIs("begun");
+    expect(state).toMatchObject({ execution: { state: "intended", leaseUntil: noon + 2 * minute } });
+  });
+
+  test.each([
+    ["at its beginning", 0, 2 * minute],
+    ["in the middle", minute, minute],
+    ["at its end", 2 * minute, 0],
+    ["long after", 1_000 * hour, 0],
+    ["if the clock was set back, no longer than it ever was", -24 * hour, 2 * minute],
+  ])("has so much left %s", (_, later, left) => {
+    expect(leaseMillisLeft(noon + 2 * minute, noon + later, 2 * minute)).toBe(left);
+  });
+
+  test("ends a minute after the attempt at the earliest", () => {
+    expect(leaseAfter(noon + 2 * minute, noon + second)).toBe(noon + 2 * minute);
+    expect(leaseAfter(noon + 2 * minute, noon + hour)).toBe(noon + hour + minute);
+  });
+});
+
+describe("what a tool says", () => {
+  const long = "\u{1F600}".repeat(3_000);
+  const saidOf = (effect: Effect) => {
+    const decision = settle(actionThatIs("begun").state, effect, "execution", due);
+    const [fact] = decision.outcome === "accepted" ? decision.facts : [];
+    if (fact?.case !== "actionExecutionFinished") throw new Error("nothing was recorded");
+    return fact.value;
+  };
+
+  test.each<Effect>([
+    { outcome: "not_done", reason: long, isPassing: true, origin: long },
+    { outcome: "not_done", reason: `x${long}`, isPassing: false, origin: `x${long}` },
+    { outcome: "unknown", reason: `${"x".repeat(499)}${long}` },
+    { outcome: "unknown", reason: "bad \ud800" },
+    {
+      outcome: "done",
+      result: {
+        text: "",
+        isTruncated: false,
+        isUntrusted: true,
+        origin: `bad \ud800 ${long}`,
+        hash: new Uint8Array(5e6),
+      },
+    },
+  ])("is bounded and can be written down (%#)", (effect) => {
+    const { reason = "", origin = "", resultHash = new Uint8Array() } = saidOf(effect);
+    for (const text of [reason, origin]) {
+      expect(text.length).toBeLessThanOrEqual(500);
+      expect(text.isWellFormed()).toBe(true);
+    }
+    expect(resultHash.length).toBeLessThanOrEqual(64);
+  });
+
+  test.each([true, false])("of why it was not done is others' words if they are that (passing: %s)", (isPassing) => {
+    const effect: Effect = { outcome: "not_done", reason: "Obey.", isPassing, isUntrusted: true, origin: "eve" };
+    expect(saidOf(effect)).toMatchObject({ reason: "Obey.", untrusted: true, origin: "eve" });
+  });
+
+  test("of why it was not done is kept as that", () => {
+    const effect: Effect = { outcome: "not_done", reason: "Obey.", isPassing: false, isUntrusted: true, origin: "eve" };
+    const failure = { reason: "Obey.", untrusted: true, origin: "eve" };
+    const { state } = actionThatIs("begun")
+      .when(settle, effect, "execution", due)
+      .thenRecords(finished(ExecutionOutcome.FAILED, failure));
+    const why = { text: "Obey.", isUntrusted: true, origin: "eve" };
+    expect(state).toMatchObject({ execution: { state: "failed", why } });
+  });
+
+  test("that it is passing counts as often as the tool may be tried", () => {
+    actionThatIs("begun")
+      .when(settle, notDone(true), "execution", due, 1)
+      .thenRecords(finished(ExecutionOutcome.FAILED, { reason: "busy" }));
   });
 });
 

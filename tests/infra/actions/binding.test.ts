@@ -175,6 +175,17 @@ describe("an idempotency key", () => {
     expect(conveyor.outlet.ledger).toMatchObject([{ key: "key", text: "one" }]);
   });
 
+  test.each([
+    ["one", "key_reused"],
+    ["two", "args_hash_mismatch"],
+  ])("that was used is a conflict also for the same arguments, and says which (%s)", async (text, reason) => {
+    await record("first", await forged("first", "key", "one"), approval());
+    await conveyor.until("actionExecutionFinished", "first");
+    await record("second", await forged("second", "key", text), approval());
+    expect((await conveyor.until("idempotencyConflict", "second")).payload).toMatchObject({ reason });
+    expect(conveyor.outlet.ledger).toHaveLength(1);
+  });
+
   test("that two actions want to use at the same time is used by one of them", async () => {
     await record("first", await forged("first", "key", "one"));
     await record("second", await forged("second", "key", "two"));

@@ -19,6 +19,13 @@ async function met(...faults: OutletFault[]) {
   return sent;
 }
 
+/** Resolves when a provider has denied it within the lease, and can be believed from now on. */
+async function deniedTooEarly(questions: number): Promise<void> {
+  await conveyor.outlet.asked(questions);
+  conveyor.clock.forward(2 * minute);
+  await conveyor.nudge();
+}
+
 describe("a provider that does it and does not say so", () => {
   test.each(["fail_after", "reset_after", "hang_after"] as const)(
     "%s: it is asked, and the action is done, once",
@@ -41,7 +48,10 @@ describe("a provider that fails before it does anything", () => {
   test.each(["fail_before", "reset_before", "hang_before"] as const)(
     "%s: it is asked, and the action is tried again later, and done once",
     async (fault) => {
-      const { actionId, turnId } = await met(fault);
+      conveyor.outlet.will(fault);
+      const { actionId, turnId } = await conveyor.approved();
+      await deniedTooEarly(1);
+      await conveyor.until("actionExecutionFinished", actionId);
       expect(await conveyor.look(actionId)).toMatchObject({
         status: ActionStatus.APPROVED,
         execution: ExecutionOutcome.FAILED_RETRYABLE,
@@ -58,11 +68,13 @@ describe("a provider that fails before it does anything", () => {
   );
 
   test("again and again: it is tried five times, and no more", async () => {
-    const { actionId, turnId } = await met(...Array<OutletFault>(6).fill("fail_before"));
-    for (let attempt = 2; attempt <= 5; attempt++) {
+    conveyor.outlet.will(...Array<OutletFault>(5).fill("fail_before"));
+    const { actionId, turnId } = await conveyor.approved();
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      await deniedTooEarly(2 * attempt - 1);
+      await conveyor.until("actionExecutionFinished", actionId, attempt);
       conveyor.clock.forward(minute);
       await conveyor.nudge();
-      await conveyor.until("actionExecutionFinished", actionId, attempt);
     }
     await conveyor.until("turnCompleted", turnId);
     conveyor.clock.forward(10 * minute);
@@ -76,7 +88,10 @@ describe("a provider that fails before it does anything", () => {
   }, 60_000);
 
   test("cannot be taken back between two attempts: it may have been begun", async () => {
-    const { actionId } = await met("fail_before");
+    conveyor.outlet.will("fail_before");
+    const { actionId } = await conveyor.approved();
+    await deniedTooEarly(1);
+    await conveyor.until("actionExecutionFinished", actionId);
     const refused = await refusedBy(conveyor.approvals.cancelAction({ actionId }));
     expect(refused.refusal).toBe("action_already_begun");
   });

@@ -64,6 +64,9 @@ describe("a server that is stopped and started again", () => {
     const { actionId, turnId } = await conveyor.approved();
     await lossy.isWaitedFor();
     await conveyor.restart(usual);
+    await conveyor.outlet.asked(1);
+    conveyor.clock.forward(2 * minute);
+    await conveyor.nudge();
     await conveyor.until("actionExecutionFinished", actionId);
     expect(conveyor.outlet.ledger).toEqual([]);
     conveyor.clock.forward(minute);

@@ -8,7 +8,6 @@ import {
   listInFlightActions,
   nextDueAt,
   nextExpiryAt,
-  type ProposedActionRow,
 } from "../../../read-models/approvals/index.js";
 import {
   done,
@@ -27,7 +26,9 @@ import { workbench } from "../../support/workbench.js";
 
 const bench = workbench();
 const at = (seconds: number) => new Date(noon + seconds * 1_000).toISOString();
-const idOf = (row: ProposedActionRow) => row.action_id;
+const idOf = (row: { readonly action_id: string }) => row.action_id;
+const noTools = { exceptTools: [] };
+const all = { afterPosition: 0, limit: 10 };
 let backend: Backend;
 
 beforeEach(async () => {
@@ -54,7 +55,7 @@ describe("due", () => {
     await happens("cancelled", proposed("cancelled"), approvedUntil(5), rejected("cancelled"));
     await happens("pending", proposed("pending"));
     const due = async (seconds: number, limit = 10) =>
-      (await listDueActions(backend.store.query, { at: at(seconds), limit })).map(idOf);
+      (await listDueActions(backend.store.query, { at: at(seconds), limit, ...noTools })).map(idOf);
     expect(await due(9)).toEqual([]);
     expect(await due(10)).toEqual(["soon", "also soon"]);
     expect(await due(90)).toEqual(["soon", "also soon", "again", "later"]);
@@ -68,9 +69,9 @@ describe("due", () => {
     await forget(backend, 2);
     await forget(backend, 6);
     await backend.projector.reached(backend.log.head().position);
-    expect(await listDueActions(backend.store.query, { at: at(90), limit: 10 })).toEqual([]);
+    expect(await listDueActions(backend.store.query, { at: at(90), limit: 10, ...noTools })).toEqual([]);
     expect(await nextDueAt(backend.store.query)).toBeNull();
-    expect(await listInFlightActions(backend.store.query)).toEqual([]);
+    expect(await listInFlightActions(backend.store.query, all)).toEqual([]);
   });
 });
 
@@ -78,10 +79,10 @@ test("in flight are approved actions whose intent has no outcome, in the order o
   await happens("b", proposed("b"), approvedUntil(5));
   await happens("a", proposed("a"), approvedUntil(5), intended());
   await happens("c", proposed("c"), approvedUntil(5), intended(), failedForNow);
-  expect((await listInFlightActions(backend.store.query)).map(idOf)).toEqual(["a"]);
+  expect((await listInFlightActions(backend.store.query, all)).map(idOf)).toEqual(["a"]);
   await happens("b", intended());
   await happens("c", intended(2));
-  expect((await listInFlightActions(backend.store.query)).map(idOf)).toEqual(["b", "a", "c"]);
+  expect((await listInFlightActions(backend.store.query, all)).map(idOf)).toEqual(["b", "a", "c"]);
 });
 
 test("pending actions expire one after the other, and those that are decided do not", async () => {
@@ -98,15 +99,61 @@ test("pending actions expire one after the other, and those that are decided do 
   expect(await expired(9)).toEqual([]);
   expect(await expired(10)).toEqual(["a"]);
   expect(await expired(60)).toEqual(["a", "b"]);
-  expect((await listExpiringActions(backend.store.query, { ...page, before: at(20) })).map(idOf)).toEqual(["a", "b"]);
+});
+
+describe("those that expire soon", () => {
+  const soon = async (seconds: number, before: number, limit = 10) =>
+    (await listExpiringActions(backend.store.query, { at: at(seconds), before: at(before), limit })).map(idOf);
+  const told = (actionId: string, type: string): NewFact => ({
+    case: "notificationQueued",
+    value: { notificationId: `${type} ${actionId}`, type, resourceKind: "action", resourceId: actionId },
+  });
+
+  test("are pending in the last quarter of their time, one after the other, and not over yet", async () => {
+    await happens("b", expiring("b", 80));
+    await happens("a", expiring("a", 40));
+    await happens("decided", expiring("decided", 40), rejected("no"));
+    expect(await soon(29, 3_600)).toEqual([]);
+    expect(await soon(30, 3_600)).toEqual(["a"]);
+    expect(await soon(39, 3_600)).toEqual(["a"]);
+    expect(await soon(40, 3_600)).toEqual([]);
+    expect(await soon(60, 3_600)).toEqual(["b"]);
+    expect(await soon(60, 79)).toEqual([]);
+  });
+
+  test("are those whose owner was not told yet: nobody hides the others", async () => {
+    for (const name of ["a", "b", "c"]) await happens(name, expiring(name, 40));
+    expect(await soon(30, 60, 2)).toEqual(["a", "b"]);
+    for (const name of ["a", "b", "c"]) {
+      const type = name === "c" ? "approval_needed" : "approval_expiring";
+      await record(backend.log, appendOf(write(`notification-${name}`, "any", told(name, type))));
+    }
+    await backend.projector.reached(backend.log.head().position);
+    expect(await soon(30, 60, 2)).toEqual(["c"]);
+  });
+});
+
+test("what belongs to a tool that is busy does not hide the rest", async () => {
+  await happens("a", proposed("a", { tool: "slow" }), approvedUntil(5));
+  await happens("b", proposed("b", { tool: "other" }), approvedUntil(6));
+  const page = { at: at(90), limit: 1, exceptTools: ["slow"] };
+  expect((await listDueActions(backend.store.query, page)).map(idOf)).toEqual(["b"]);
+});
+
+test("what is in flight is told page after page", async () => {
+  for (const name of ["a", "b", "c"]) await happens(name, proposed(name), approvedUntil(5), intended());
+  const first = await listInFlightActions(backend.store.query, { afterPosition: 0, limit: 2 });
+  expect(first.map(idOf)).toEqual(["a", "b"]);
+  const rest = await listInFlightActions(backend.store.query, { afterPosition: first[1]!.position, limit: 2 });
+  expect(rest.map(idOf)).toEqual(["c"]);
 });
 
 test("what is next is found without looking at all that was", async () => {
-  const soon = { limit: 10, at: at(0), before: at(0) };
+  const soon = { limit: 10, at: at(0), before: at(0), ...noTools };
   const plans = [
     await planOf(backend, (query) => listDueActions(query, soon)),
     await planOf(backend, nextDueAt),
-    await planOf(backend, listInFlightActions),
+    await planOf(backend, (query) => listInFlightActions(query, all)),
     await planOf(backend, (query) => listExpiredActions(query, soon)),
     await planOf(backend, (query) => listExpiringActions(query, soon)),
     await planOf(backend, nextExpiryAt),
@@ -114,9 +161,9 @@ test("what is next is found without looking at all that was", async () => {
   expect(plans.map(([search]) => /\(.*\)/.exec(search!)?.[0])).toEqual([
     "(status=? AND due_at<?)",
     "(status=? AND due_at>?)",
-    "(status=? AND in_flight=?)",
+    "(status=? AND in_flight=? AND position>?)",
     "(status=? AND expires_at<?)",
-    "(status=? AND expires_at<?)",
+    "(status=? AND expires_at>? AND expires_at<?)",
     "(status=?)",
   ]);
 });
