@@ -9,6 +9,7 @@ import { TurnsService } from "../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import { Outlet, type OutletFault } from "../support/outlet.js";
 import { randomFrom, type Random } from "../support/random.js";
 import { socketTransport } from "../support/server.js";
+import { FastTime } from "./effect-once-time.js";
 import { inLanes } from "./lanes.js";
 import { withDirectory } from "./scratch.js";
 import { spawnChild, type Spawned } from "./spawned.js";
@@ -17,15 +18,25 @@ import type { Tally } from "./tally.js";
 const actionCount = 4;
 /** About as long as four executions take, with what a provider that hangs adds. */
 const killMillisMax = 250;
-/** More than the executor gives one attempt, if it comes to that. */
 const settleMillisMax = 90_000;
-const faults: readonly OutletFault[] = ["none", "none", "none", "fail_after", "reset_after", "hang_after", "forget"];
+/** How much faster their time runs than ours: the lease of an attempt is a few seconds long. */
+const rate = 15;
+const faults: readonly OutletFault[] = [
+  "none",
+  "none",
+  "none",
+  "fail_after",
+  "reset_after",
+  "hang_after",
+  "forget",
+  "late",
+];
 
 /** Each time: a server, some approvals, kill -9, another server on the same files, which has to settle all of it. */
 export async function checkKilledServers(n: number, seed: number, tally: Tally): Promise<void> {
   await inLanes(n, () => async (index) => {
     const random = randomFrom(seed * 20_011 + index);
-    const outlet = await Outlet.listen();
+    const outlet = await Outlet.listen({ honoursKeys: random.chance(50) });
     try {
       const problem = await withDirectory((path) => killAndGoOn(path, outlet, random, tally));
       tally.case(problem === null ? null : `kill ${index}: ${problem}`);
@@ -36,7 +47,8 @@ export async function checkKilledServers(n: number, seed: number, tally: Tally):
 }
 
 async function killAndGoOn(path: string, outlet: Outlet, random: Random, tally: Tally): Promise<string | null> {
-  const first = await serveIn(path, outlet);
+  const { since } = new FastTime(rate);
+  const first = await serveIn(path, outlet, since);
   const { threadId } = await client(path, ThreadsService).createThread({});
   const wanted = Array.from({ length: actionCount }, (_, at) => `outlet_post to: ada${at} text: "hello ${at}"`);
   await client(path, TurnsService).sendTurn({ threadId, clientMessageId: "1", userText: wanted.join("\n") });
@@ -52,7 +64,7 @@ async function killAndGoOn(path: string, outlet: Outlet, random: Random, tally: 
   await Promise.all([first.ended, approving]);
   tally.add("kills of a server", 1);
 
-  const second = await serveIn(path, outlet);
+  const second = await serveIn(path, outlet, since);
   try {
     await approve(path, actionIds, approved);
     if (approved.size < actionCount) return "an approval was not taken after the restart";
@@ -64,8 +76,8 @@ async function killAndGoOn(path: string, outlet: Outlet, random: Random, tally: 
   }
 }
 
-async function serveIn(directory: string, { url }: Outlet): Promise<Spawned> {
-  const child = spawnChild("effect-once-child", { directory, url });
+async function serveIn(directory: string, { url }: Outlet, since: number): Promise<Spawned> {
+  const child = spawnChild("effect-once-child", { directory, url, rate, since });
   await child.said(1);
   return child;
 }

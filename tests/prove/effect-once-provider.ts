@@ -14,18 +14,27 @@ const always: Pass = async () => undefined;
  */
 export class Provider {
   readonly ledger: LedgerEntry[] = [];
+  /** How often it said of something that it was not done, and did it then. */
+  denials = 0;
   /** What each post meets, by the key of its action, in order; then nothing. */
   readonly faults = new Map<string, OutletFault[]>();
   readonly #forgotten = new Set<string>();
+  readonly #late = new Map<string, { readonly entry: LedgerEntry; readonly isOver: () => boolean }>();
+
+  /** Whether it does nothing for a key that it knows. */
+  constructor(private readonly honoursKeys = false) {}
 
   timesDone(key: string): number {
     return this.ledger.filter((entry) => entry.key === key).length;
   }
 
-  async post(entry: LedgerEntry, signal: AbortSignal): Promise<Effect> {
+  /** What is late happens after it was first asked about, but no later than `isOver` says. */
+  async post(entry: LedgerEntry, signal: AbortSignal, isOver: () => boolean = () => true): Promise<Effect> {
     const fault = this.faults.get(entry.key)?.shift() ?? "none";
+    this.#arrive(entry.key);
     const isCommitted = ["none", "fail_after", "reset_after", "hang_after", "forget"].includes(fault);
-    if (isCommitted) this.ledger.push(entry);
+    if (isCommitted) this.#commit(entry);
+    if (fault === "late") this.#late.set(entry.key, { entry, isOver });
     if (fault === "forget") this.#forgotten.add(entry.key);
     if (fault.startsWith("hang")) await aborted(signal);
     if (fault === "none") return done;
@@ -34,10 +43,22 @@ export class Provider {
   }
 
   ask(key: string): Effect {
+    if (this.#late.get(key)?.isOver() === true) this.#arrive(key);
     if (this.#forgotten.has(key)) return { outcome: "unknown", reason: "the provider does not say" };
-    return this.timesDone(key) > 0
-      ? done
-      : { outcome: "not_done", reason: "the provider knows nothing", isPassing: true };
+    if (this.timesDone(key) > 0) return done;
+    if (this.#late.has(key)) this.denials += 1;
+    this.#arrive(key);
+    return { outcome: "not_done", reason: "the provider knows nothing", isPassing: true };
+  }
+
+  #arrive(key: string): void {
+    const late = this.#late.get(key);
+    this.#late.delete(key);
+    if (late !== undefined) this.#commit(late.entry);
+  }
+
+  #commit(entry: LedgerEntry): void {
+    if (!this.honoursKeys || this.timesDone(entry.key) === 0) this.ledger.push(entry);
   }
 }
 
@@ -47,11 +68,13 @@ export interface ProviderToolOptions {
   readonly pass?: Pass;
   /** Says of whatever it is asked that it was not done. */
   readonly isReconcileOff?: boolean;
+  /** Whether the lease of an action is over, after which nothing arrives any more. */
+  readonly isLeaseOver?: (actionId: string) => boolean;
 }
 
 /** Posts a text to somebody, once it is approved. */
 export function providerTool(provider: Provider, options: ProviderToolOptions = {}): Tool {
-  const { version = 1, undoSeconds = 0, pass = always, isReconcileOff = false } = options;
+  const { version = 1, undoSeconds = 0, pass = always, isReconcileOff = false, isLeaseOver = () => true } = options;
   return tool({
     name: "post",
     version,
@@ -64,9 +87,9 @@ export function providerTool(provider: Provider, options: ProviderToolOptions = 
     isResultUntrusted: false,
     undoSeconds,
     describe: ({ to, text }) => ({ summary: `Post to ${to}`, target: to, recipients: [to], urls: [], body: text }),
-    execute: async (args, { idempotencyKey: key, signal }) => {
+    execute: async (args, { actionId, idempotencyKey: key, signal }) => {
       await pass("before the effect");
-      const effect = await provider.post({ key, ...args }, signal);
+      const effect = await provider.post({ key, ...args }, signal, () => isLeaseOver(actionId));
       await pass("after the effect");
       return effect;
     },

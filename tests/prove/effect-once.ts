@@ -31,6 +31,9 @@ const faults: readonly OutletFault[] = [
   "hang_before",
   "hang_after",
   "forget",
+  "late",
+  "late",
+  "late",
 ];
 
 /**
@@ -77,17 +80,20 @@ async function endAndGoOn(
   isReconcileOff: boolean,
   tally: Tally,
 ): Promise<string | null> {
-  const provider = new Provider();
+  const provider = new Provider(random.chance(50));
   const time = new FastTime();
   const ends = [firstEnd, ...Array.from({ length: random.below(deathsMax) }, () => 1 + random.below(momentsMax))];
   const actions: Proposed[] = [];
   const approved = new Set<string>();
+  let current: Life | null = null;
+  const isLeaseOver = (actionId: string) => current?.isLeaseOver(actionId) ?? true;
   for (let number = 0; number < livesMax; number++) {
     const life = await Life.begin(directory, {
       time,
-      tools: (pass) => [providerTool(provider, { pass, isReconcileOff })],
+      tools: (pass) => [providerTool(provider, { pass, isReconcileOff, isLeaseOver })],
       diesAt: ends[number] ?? 0,
     });
+    current = life;
     try {
       if (actions.length === 0) {
         const count = 1 + random.below(actionsMax);
@@ -126,6 +132,7 @@ function judge(
   tally: Tally,
 ): string | null {
   const problems: string[] = [];
+  tally.add("denied, then done", provider.denials);
   for (const { actionId, plan } of actions) {
     const action = life.action(actionId);
     const done = provider.ledger.filter(({ key }) => key === plan.idempotencyKey);
