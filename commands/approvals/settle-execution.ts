@@ -1,11 +1,4 @@
-import {
-  limitsOf,
-  settle,
-  type ActingTool,
-  type Action,
-  type Effect,
-  type SettledBy,
-} from "../../domain/approvals/index.js";
+import { limitsOf, settle, type ActingTool, type Effect, type SettledBy } from "../../domain/approvals/index.js";
 import { withinTokens } from "../../domain/budgets/index.js";
 import { notificationQueued, type Notice } from "../../domain/notifications/index.js";
 import { ContentTrust } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
