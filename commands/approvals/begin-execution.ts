@@ -5,6 +5,7 @@ import {
   intend,
   isSame,
   isTooLate,
+  keyConflict,
   limitsOf,
   settledArgs,
   type ActingTool,
@@ -12,8 +13,8 @@ import {
   type ActionPlan,
   type Effect,
 } from "../../domain/approvals/index.js";
-import { accept, refuse, type Decision, type Instant, type NewFact } from "../../domain/shared/index.js";
-import { handle, type Load } from "../handle.js";
+import { accept, refuse, type Decision, type Instant } from "../../domain/shared/index.js";
+import { handle } from "../handle.js";
 import type { ActionPlace } from "../ports/index.js";
 import { about, isThreadOpen, loadAction } from "./decide-action.js";
 import { executor, type ExecutorPorts } from "./executor-ports.js";
@@ -62,7 +63,7 @@ export async function beginExecution(
       }
       if (tool === null) return { ...where, decision: giveUp(action, "There is no such tool any more.") };
       if (!isThreadOpen(load, place.threadId)) return { ...where, decision: giveUp(action, "Its thread was deleted.") };
-      if (usedBy !== null) return { ...where, decision: inConflict(ports, load, action, usedBy) };
+      if (usedBy !== null) return { ...where, decision: inConflict(action, loadAction(load, usedBy)) };
       const reason = whatChanged(ports, tool, action, at) ?? unavailable;
       if (reason !== null) return { ...where, decision: giveUp(action, reason) };
       return { ...where, decision: intend(action, at, limitsOf(tool).attemptMillisMax) };
@@ -106,15 +107,10 @@ async function whyUnavailable(ports: ExecutorPorts, actionId: string, stop: Abor
   return withinTime<string | null>(ports, stop, attemptMillisMax, unansweredReason, ask);
 }
 
-/** The key of one thing was used for another: neither a repeat nor something new. Nothing is done. */
-function inConflict({ hash }: ExecutorPorts, load: Load, action: Approved, usedBy: string): Decision {
-  const { actionId, tool, idempotencyKey, args } = action.plan;
-  const first = loadAction(load, usedBy);
-  const isSameThing = first.status !== "none" && isSame(hash(first.plan.args), hash(args));
-  const reason = isSameThing ? "key_reused" : "args_hash_mismatch";
-  const conflict: NewFact = { case: "idempotencyConflict", value: { actionId, tool, idempotencyKey, reason } };
+/** Who comes second does nothing. */
+function inConflict(action: Approved, first: Action): Decision {
   const failed = giveUp(action, "idempotency_conflict");
-  return failed.outcome === "refused" ? failed : accept(conflict, ...failed.facts);
+  return failed.outcome === "refused" ? failed : accept(keyConflict(action.plan, first), ...failed.facts);
 }
 
 /** An approval is good for exactly what was approved, and for about then. */

@@ -58,11 +58,14 @@ export async function approveActions(
   const once = actions.filter((one, index) => actions.findIndex(({ actionId }) => actionId === one.actionId) === index);
   const by = ({ seen }: Seen) => ({ seen, policyVersion: approving.policyVersion });
   const placed = await placesOf(approving, once);
-  const inConflict = (action: Action, one: Seen) => conflict(action, by(one), at);
-  for (const taken of await withTakenKeys(approving, placed)) {
-    const recorded = await decidePlaced(approving, command, [taken], inConflict, isThreadOpen);
+  for (const one of placed) {
+    const usedBy = await otherUseOf(approving, one);
+    if (usedBy === null) continue;
+    const decide = (action: Action, asked: Seen, load: Load) =>
+      conflict(action, loadAction(load, usedBy), by(asked), at);
+    const recorded = await decidePlaced(approving, command, [one], decide, isThreadOpen);
     if (recorded.outcome === "refused") return recorded;
-    if (recorded.events.length > 0) return refuse("idempotency_conflict", { actionId: taken.asked.actionId });
+    if (recorded.events.length > 0) return refuse("idempotency_conflict", { actionId: one.asked.actionId });
   }
   return decidePlaced(approving, command, placed, (action, one) => approve(action, by(one), at), isThreadOpen);
 }
@@ -102,15 +105,10 @@ function placesOf<Asked extends { readonly actionId: string }>(
   return Promise.all(all.map(async (asked) => ({ asked, place: await lookups.action(asked.actionId) })));
 }
 
-/** Those whose idempotency key another action has used. */
-async function withTakenKeys<Asked extends { readonly actionId: string }>(
-  { lookups }: Deciding,
-  all: readonly Placed<Asked>[],
-): Promise<readonly Placed<Asked>[]> {
-  const firstUses = await Promise.all(
-    all.map(async ({ place }) => place && (await lookups.firstUse(place.tool, place.idempotencyKey))),
-  );
-  return all.filter(({ asked }, index) => (firstUses[index] ?? asked.actionId) !== asked.actionId);
+/** The action that has used the idempotency key of this one first; null if no other has. */
+async function otherUseOf({ lookups }: Deciding, { asked, place }: Placed<Seen>): Promise<string | null> {
+  const firstUse = place && (await lookups.firstUse(place.tool, place.idempotencyKey));
+  return firstUse === asked.actionId ? null : firstUse;
 }
 
 async function decideOne(
@@ -125,7 +123,7 @@ function decidePlaced<Asked extends { readonly actionId: string }>(
   deciding: Deciding,
   { at, provenance }: Decider,
   placed: readonly Placed<Asked>[],
-  decide: (action: Action, asked: Asked) => Decision,
+  decide: (action: Action, asked: Asked, load: Load) => Decision,
   mayBe: (load: Load, threadId: string) => boolean = () => true,
 ): Promise<Handled> {
   return handle(deciding, {
@@ -136,7 +134,7 @@ function decidePlaced<Asked extends { readonly actionId: string }>(
         const where = about(actionId, place?.threadId ?? null, provenance, place?.turnId);
         if (place === null) return { ...where, decision: refuse("action_not_found", { actionId }) };
         if (!mayBe(load, place.threadId)) return { ...where, decision: refuse("thread_deleted", { actionId }) };
-        return { ...where, decision: whose(actionId, decide(loadAction(load, actionId), asked)) };
+        return { ...where, decision: whose(actionId, decide(loadAction(load, actionId), asked, load)) };
       }),
   });
 }

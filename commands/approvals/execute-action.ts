@@ -11,6 +11,11 @@ const reconcilesMax = 3;
 const firstReconcileMillis = 500;
 
 const stopped: Effect = { outcome: "unknown", reason: "The server was stopped in the middle of it." };
+const notBegun: Effect = {
+  outcome: "not_done",
+  reason: "The server was stopped before it was begun.",
+  isPassing: true,
+};
 const unanswered: Effect = { outcome: "unknown", reason: "It took longer than it may, or the tool broke down." };
 
 /**
@@ -30,10 +35,8 @@ export async function executeAction(
   if (place === null) return null;
   const begun = await beginExecution(ports, actionId, place, stop);
   if (begun === null) return null;
-  stop.throwIfAborted();
   const { tool } = begun;
-  const attempted = begun.isNew ? await ask(ports, begun, "execute", stop) : stopped;
-  stop.throwIfAborted();
+  const attempted = begun.isNew ? await attempt(ports, begun, stop) : stopped;
   if (attempted.outcome !== "unknown") {
     await settleExecution(ports, { actionId, place, tool, effect: attempted, by: "execution" });
     return null;
@@ -45,6 +48,14 @@ export async function executeAction(
   if (found?.outcome === "not_done" && isEarly) return leaseMillisLeft(leaseUntil, ports.clock.now(), leaseMillis);
   await settleExecution(ports, { actionId, place, tool, effect: found ?? attempted, by: "reconciliation" });
   return null;
+}
+
+/** Does it, unless it is told to stop just before: then it has certainly not happened. */
+async function attempt(ports: ExecutorPorts, begun: Begun, stop: AbortSignal): Promise<Effect> {
+  if (stop.aborted) return notBegun;
+  const effect = await ask(ports, begun, "execute", stop);
+  stop.throwIfAborted();
+  return effect;
 }
 
 /** Asks the provider until it knows; null if it does not. */

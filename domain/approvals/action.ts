@@ -105,13 +105,18 @@ export function approve(action: Action, { seen, policyVersion }: Approval, at: I
   }
 }
 
-/** Its key was used for something else. What would be approved is recorded as a conflict instead, and rejected. */
-export function conflict(action: Action, approval: Approval, at: Instant): Decision {
+/** Another action has used its key. What would be approved is recorded as a conflict instead, and rejected. */
+export function conflict(action: Action, first: Action, approval: Approval, at: Instant): Decision {
   const approved = approve(action, approval, at);
   if (action.status !== "pending" || approved.outcome === "refused") return approved;
-  const { actionId, tool, idempotencyKey } = action.plan;
-  const value = { actionId, tool, idempotencyKey, reason: "args_hash_mismatch" };
-  return accept({ case: "idempotencyConflict", value }, rejected(action.plan, "idempotency_conflict"));
+  return accept(keyConflict(action.plan, first), rejected(action.plan, "idempotency_conflict"));
+}
+
+/** The key was used before: for something else, or for the same. Neither is done again. */
+export function keyConflict({ actionId, tool, idempotencyKey, argsHash }: ActionPlan, first: Action): NewFact {
+  const isSameThing = first.status !== "none" && isSame(first.plan.argsHash, argsHash);
+  const reason = isSameThing ? "key_reused" : "args_hash_mismatch";
+  return { case: "idempotencyConflict", value: { actionId, tool, idempotencyKey, reason } };
 }
 
 export function reject(action: Action, reason: string): Decision {

@@ -7,6 +7,7 @@ export {
   expire,
   initialAction,
   isSame,
+  keyConflict,
   reject,
   supersede,
   type Action,

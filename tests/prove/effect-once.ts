@@ -80,7 +80,8 @@ async function endAndGoOn(
   isReconcileOff: boolean,
   tally: Tally,
 ): Promise<string | null> {
-  const provider = new Provider(random.chance(50));
+  const honoursKeys = random.chance(50) && !isReconcileOff; // It would make up for what is off.
+  const provider = new Provider(honoursKeys);
   const time = new FastTime();
   const ends = [firstEnd, ...Array.from({ length: random.below(deathsMax) }, () => 1 + random.below(momentsMax))];
   const actions: Proposed[] = [];

@@ -116,7 +116,7 @@ function decide(kind: Decided, action: Action, name: string): Decision {
     case "abandoned":
       return abandon(action);
     case "found in conflict":
-      return conflict(action, facts.having(null), noon);
+      return conflict(action, initialAction, facts.having(null), noon);
     case "begun":
       return intend(action, later);
     case "done": {

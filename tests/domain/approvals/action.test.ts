@@ -101,24 +101,32 @@ describe("approving an action whose key another one has used", () => {
   const { tool, idempotencyKey } = { tool: "gmail_send_draft", idempotencyKey: "key a" };
   const value = { actionId: "a", tool, idempotencyKey, reason: "args_hash_mismatch" };
   const recorded: NewFact = { case: "idempotencyConflict", value };
+  const other = action(facts.proposed("b")).state;
 
   test("records the conflict and rejects it, and says so again whenever it is asked for", () => {
     const after = actionThatIs("pending")
-      .when(conflict, facts.having("card a"), noon)
+      .when(conflict, other, facts.having("card a"), noon)
       .thenRecords(recorded, rejectedFor("idempotency_conflict"));
     after.when(approve, facts.having(null), noon).thenRefuses("idempotency_conflict");
-    after.when(conflict, facts.having(null), noon).thenRefuses("idempotency_conflict");
+    after.when(conflict, other, facts.having(null), noon).thenRefuses("idempotency_conflict");
+  });
+
+  test("says if it was for the very same", () => {
+    const pending = actionThatIs("pending");
+    pending
+      .when(conflict, pending.state, facts.having("card a"), noon)
+      .thenRecords({ ...recorded, value: { ...value, reason: "key_reused" } }, rejectedFor("idempotency_conflict"));
   });
 
   const answers: Answers = [["not there", "action_not_found"], ...each(whenApproved, "nothing"), ...alreadyRejected];
   test.each(answers)("of an action that is %s, is what it is without", (stage, answer) => {
-    expectAnswer(actionThatIs(stage).when(conflict, facts.having(null), noon), answer);
+    expectAnswer(actionThatIs(stage).when(conflict, other, facts.having(null), noon), answer);
   });
 
   test("records nothing of what could not be approved anyway", () => {
     const pending = actionThatIs("pending");
-    pending.when(conflict, facts.having("card b"), noon).thenRefuses("card_changed");
-    pending.when(conflict, facts.having(null), noon + hour).thenRefuses("approval_expired");
+    pending.when(conflict, other, facts.having("card b"), noon).thenRefuses("card_changed");
+    pending.when(conflict, other, facts.having(null), noon + hour).thenRefuses("approval_expired");
   });
 });
 

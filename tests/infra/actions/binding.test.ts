@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { z } from "zod";
 import { propose, type ActingTool, type Tool } from "../../../domain/approvals/index.js";
 import { hour, second, toTimestamp, type NewFact } from "../../../domain/shared/index.js";
 import { systemHash } from "../../../infra/ports/system-hash.js";
@@ -62,7 +63,7 @@ describe("an approval is good for what was approved, and for nothing else", () =
   });
 
   test.each([
-    ["another policy", { config: { tokensPerDay: 500_000 } }],
+    ["another policy", { config: { approvalHours: 12 } }],
     ["another version of its tool", { tools: changed({ version: 2 }) }],
   ])("an action that was shown under %s is not approved, until it is shown anew", async (_, different) => {
     const { actionId, turnId } = await conveyor.propose();
@@ -84,7 +85,7 @@ describe("an approval is good for what was approved, and for nothing else", () =
     const first = await conveyor.propose();
     const args = { to: "ada", text: "hello" };
     const { approval: before } = await conveyor.approvals.editAction({ actionId: first.actionId, args });
-    await conveyor.restart({ config: { tokensPerDay: 500_000 } });
+    await conveyor.restart({ config: { approvalHours: 12 } });
     const again = conveyor.approvals.editAction({ actionId: first.actionId, args });
     expect((await refusedBy(again)).refusal).toBe("action_already_rejected");
     const { approval: after } = await conveyor.approvals.editAction({ actionId: before!.actionId, args });
@@ -108,12 +109,12 @@ async function afterSomeTalk(): Promise<void> {
 }
 
 describe("an idempotency key", () => {
-  const forged = async (actionId: string, key: string, text: string): Promise<NewFact> => {
+  const forged = async (actionId: string, key: string, text: string, to = "eve"): Promise<NewFact> => {
     const { policyVersion } = await conveyor.system.getPolicySummary({});
     const tool = outletTool(conveyor.outlet.url);
     if (tool.kind !== "acting") throw new Error("it is another tool");
     const wish = {
-      ...{ actionId, tool, idempotencyKey: key, args: { to: "eve", text }, identity: Identity.NONE },
+      ...{ actionId, tool, idempotencyKey: key, args: { to, text }, identity: Identity.NONE },
       ...{ toolCallId: actionId, justification: "", source: "chat", sourceId: "", supersedes: null },
     };
     const around = { hash: systemHash, policyVersion, untrusted: [], ownerWords: [], isCutOff: false };
@@ -193,6 +194,17 @@ describe("an idempotency key", () => {
     await conveyor.until("actionExecutionFinished", "first");
     await conveyor.until("actionExecutionFinished", "second");
     expect(conveyor.outlet.ledger).toHaveLength(1);
+  });
+
+  test("a tool is not handed what its schema makes of what was approved", async () => {
+    const to = z.string().transform((text) => decodeURIComponent(text));
+    await conveyor.restart({ tools: changed({ args: z.strictObject({ to, text: z.string() }) }) });
+    await record("first", await forged("first", "key", "one", "%65ve"), approval());
+    await conveyor.until("actionExecutionFinished", "first");
+    expect(await conveyor.look("first")).toMatchObject({
+      executionReason: "The tool makes something else of these arguments, or refuses them.",
+    });
+    expect(conveyor.outlet.requests).toBe(0);
   });
 
   test("an action whose arguments are not those that were bound is not carried out", async () => {

@@ -9,6 +9,9 @@ import { Conveyor } from "./conveyor.js";
 
 const conveyor = new Conveyor();
 const toBob = { to: "bob", text: "goodbye" };
+/** As deep as anybody likes. */
+const nest: z.ZodType = z.strictObject({ in: z.lazy(() => nest).optional() });
+
 /** It has trouble with some texts. */
 function touchyTool(url: string): Tool {
   const usual = outletTool(url) as ActingTool<{ to: string; text: string }>;
@@ -17,7 +20,7 @@ function touchyTool(url: string): Tool {
     args: z.strictObject({
       to: z.union([z.string(), z.number()]).transform(String),
       text: z.string().transform((text) => decodeURIComponent(text)),
-      more: z.unknown().optional(),
+      more: nest.optional(),
     }),
     describe: (args) => {
       if (args.text === "unspeakable") throw new Error("it has no words for it");
@@ -179,7 +182,7 @@ describe("another revision", () => {
     conveyor.clock.forward(10 * minute - (conveyor.clock.now() % (10 * minute)));
     const { actionId } = await conveyor.propose();
     let last = actionId;
-    for (let n = 0; n < 20; n++) {
+    for (let n = 0; n < 15; n++) {
       conveyor.clock.forward(second);
       last = (await edit(last, { ...toBob, text: `attempt ${n}` })).actionId;
     }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Kysely, SqliteDialect, type LogEvent } from "kysely";
 import { approveAction } from "../../../commands/approvals/decide-action.js";
+import type { EventLog } from "../../../commands/ports/index.js";
 import { day } from "../../../domain/shared/index.js";
 import { Executor } from "../../../infra/workers/executor.js";
 import type { ReadModelTables } from "../../../read-models/tables.js";
@@ -72,5 +73,35 @@ test("a clock that is set back makes nobody wait longer than the lease", async (
   await approve(actionId);
   await life.settled([actionId]);
   expect(life.action(actionId).status).toBe("executed");
+  expect(provider.ledger).toHaveLength(1);
+});
+
+test("a server that is told to stop just before the effect knows that it has not happened", async () => {
+  await life.end();
+  let onIntended: () => void = () => undefined;
+  const intended = new Promise<void>((resolve) => (onIntended = resolve));
+  const stopsAtIntent = (log: EventLog): EventLog => ({
+    append: async (append) => {
+      const result = await log.append(append);
+      const isIntent = append.writes.some(({ facts }) => facts.some((fact) => fact.case === "actionExecutionIntended"));
+      if (isIntent) onIntended();
+      return result;
+    },
+    recall: (command) => log.recall(command),
+    streamVersion: (stream) => log.streamVersion(stream),
+    readStream: (stream, afterVersion, limit) => log.readStream(stream, afterVersion, limit),
+  });
+  const tools = () => [providerTool(provider)];
+  life = await Life.begin(bench.path, { time, tools, logOf: stopsAtIntent });
+  const { actionId } = await proposeTo(life, "a", time);
+  const stopped = intended.then(() => life.end());
+  life.start();
+  await approve(actionId);
+  await stopped;
+  life = await Life.begin(bench.path, { time, tools });
+  expect(life.action(actionId)).toMatchObject({ status: "approved", execution: { state: "due", attempts: 1 } });
+  expect(provider.ledger).toEqual([]);
+  life.start();
+  await life.settled([actionId]);
   expect(provider.ledger).toHaveLength(1);
 });

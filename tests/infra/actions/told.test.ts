@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { z } from "zod";
 import { tool, type ActingTool, type Effect, type Tool } from "../../../domain/approvals/index.js";
 import { day, hour, second } from "../../../domain/shared/index.js";
 import { ActionStatus, ExecutionOutcome } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
@@ -14,7 +13,6 @@ const unlike = (name: string, change: Partial<ActingTool<never>>) => (url: strin
   tool({ ...(outletTool(url) as ActingTool<unknown>), name, ...change } as ActingTool<unknown>);
 
 let effect: Effect;
-let handed: unknown[] = [];
 let unavailable: () => Promise<string | null>;
 const done: Effect = {
   outcome: "done",
@@ -23,20 +21,12 @@ const done: Effect = {
 const tools: readonly ((url: string) => Tool)[] = [
   outletTool,
   unlike("strange_tool", { isResultUntrusted: true, execute: async () => effect, reconcile: async () => effect }),
-  unlike("decoding_tool", {
-    args: z.strictObject({ to: z.string().transform((text) => decodeURIComponent(text)), text: z.string() }) as never,
-    execute: async (args: unknown) => {
-      handed.push(args);
-      return done;
-    },
-  }),
   unlike("hanging_tool", { execute: () => new Promise<Effect>(() => undefined) }),
   unlike("account_tool", { undoSeconds: 30, whyUnavailable: () => unavailable(), execute: async () => done }),
 ];
 const conveyor = new Conveyor({ tools: (url) => tools.map((make) => make(url)) });
 
 beforeEach(() => {
-  handed = [];
   unavailable = async () => null;
 });
 
@@ -90,15 +80,6 @@ describe("what a tool says that others have a say in", () => {
 });
 
 describe("what is carried out", () => {
-  test("is what was approved, or nothing: not what the tool makes of it when it looks again", async () => {
-    const { actionId, turnId } = await approved("decoding_tool", "%2565ve");
-    await conveyor.until("turnCompleted", turnId);
-    const { args, execution } = await conveyor.look(actionId);
-    if (execution === ExecutionOutcome.DONE) expect(handed).toEqual([args]);
-    else expect(handed).toEqual([]);
-    expect(args).not.toEqual({ to: "eve", text: "hello" });
-  });
-
   test("is not kept waiting by another tool that hangs", async () => {
     for (let number = 0; number < 15; number++) await approved("hanging_tool");
     const { turnId } = await conveyor.approved();

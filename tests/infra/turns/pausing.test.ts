@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { minute } from "../../../domain/shared/index.js";
+import { systemClock } from "../../../infra/ports/system-clock.js";
 import { ApprovalsService } from "../../../proto/gen/pincer/protocol/v1/approvals_pb.js";
 import { QueueMode } from "../../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import * as it from "../../support/model-server.js";
@@ -113,14 +115,17 @@ describe("a turn that has proposed something", () => {
   });
 
   test("is still paused after a restart, and goes on after the decision, also one that came just before", async () => {
+    let awayMillis = 0;
+    const clock = { now: () => systemClock.now() + awayMillis };
     const turn = await pausedTurn(posting("hello"));
     const threadId = threadOf(turn);
     await bench.stop();
-    await bench.start();
+    await bench.start({ clock });
     expect(bench.model.requests).toHaveLength(1);
     bench.model.otherwise(it.says("Done.")); // Perhaps it was asked already when the server is stopped.
     await approve(actionsOf(turn)[0]!);
     await bench.stop();
+    awayMillis = 2 * minute; // Perhaps it was stopped in the middle of it: then that is clear.
     await bench.start();
     const events = await bench.say(threadId, "Tell Ada.", { clientMessageId: "1" });
     expect(endOf(events)).toBe("completed");

@@ -48,7 +48,7 @@ describe("an entry", () => {
         job_id: "job-1",
         action_id: "a",
         actor: "device:device-1",
-        payload_json: '{"status":"REJECTED","reason_code":"","not_before":null,"superseded_by":"b"}',
+        payload_json: '{"status":"REJECTED","reason_code":"owner","not_before":null,"superseded_by":"b"}',
         created_at: "2026-01-01T12:00:00.000Z",
         position: 1,
       },
