@@ -43,8 +43,7 @@ export async function beginExecution(
   place: ActionPlace,
   stop: AbortSignal,
 ): Promise<Begun | null> {
-  const firstUse = await ports.lookups.firstUse(place.tool, place.idempotencyKey);
-  const usedBy = firstUse === actionId ? null : firstUse;
+  const usedBy = place.keyUsedBy === actionId ? null : place.keyUsedBy;
   const unavailable = await whyUnavailable(ports, actionId, stop);
   stop.throwIfAborted();
   const handled = await handle(ports, {

@@ -59,7 +59,7 @@ export async function approveActions(
   const by = ({ seen }: Seen) => ({ seen, policyVersion: approving.policyVersion });
   const placed = await placesOf(approving, once);
   for (const one of placed) {
-    const usedBy = await otherUseOf(approving, one);
+    const usedBy = otherUseOf(one);
     if (usedBy === null) continue;
     const decide = (action: Action, asked: Seen, load: Load) =>
       conflict(action, loadAction(load, usedBy), by(asked), at);
@@ -105,10 +105,10 @@ function placesOf<Asked extends { readonly actionId: string }>(
   return Promise.all(all.map(async (asked) => ({ asked, place: await lookups.action(asked.actionId) })));
 }
 
-/** The action that has used the idempotency key of this one first; null if no other has. */
-async function otherUseOf({ lookups }: Deciding, { asked, place }: Placed<Seen>): Promise<string | null> {
-  const firstUse = place && (await lookups.firstUse(place.tool, place.idempotencyKey));
-  return firstUse === asked.actionId ? null : firstUse;
+/** Another action that has used the idempotency key of this one first; null if none has. */
+function otherUseOf({ asked, place }: Placed<Seen>): string | null {
+  const usedBy = place?.keyUsedBy ?? null;
+  return usedBy === asked.actionId ? null : usedBy;
 }
 
 async function decideOne(

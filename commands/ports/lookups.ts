@@ -7,13 +7,13 @@ export interface ActionPlace {
   readonly turnId: string | null;
   readonly tool: string;
   readonly idempotencyKey: string;
+  /** The action that has used that key first; null if none has. */
+  readonly keyUsedBy: string | null;
 }
 
 /** Questions to the read models that commands ask before they decide. They see everything that was recorded before. */
 export interface Lookups {
   action(actionId: string): Promise<ActionPlace | null>;
-  /** The action that has used an idempotency key first; null if none has. */
-  firstUse(tool: string, idempotencyKey: string): Promise<string | null>;
   /** What a thread has read that others wrote, and what the owner has said in it. */
   surroundings(threadId: string): Promise<{
     readonly untrusted: readonly UntrustedSource[];

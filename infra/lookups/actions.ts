@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Lookups, ReadModels } from "../../commands/ports/index.js";
-import { findActionPlace, findIdempotency, listUntrustedContent } from "../../read-models/approvals/index.js";
+import { findActionPlace, listUntrustedContent } from "../../read-models/approvals/index.js";
 import type { ReadModelTables } from "../../read-models/tables.js";
 import { listLatestMessages } from "../../read-models/threads/index.js";
 import type { LogReader } from "../event-log/index.js";
@@ -18,11 +18,7 @@ export function lookupsIn(log: LogReader, readModels: ReadModels, query: Kysely<
       const row = await findActionPlace(query, actionId);
       if (row === undefined) return null;
       const { thread_id: threadId, turn_id: turnId, tool, idempotency_key: idempotencyKey } = row;
-      return { threadId, turnId, tool, idempotencyKey };
-    },
-    firstUse: async (tool, key) => {
-      await upToDate();
-      return (await findIdempotency(query, { tool, key }))?.action_id ?? null;
+      return { threadId, turnId, tool, idempotencyKey, keyUsedBy: row.key_used_by };
     },
     surroundings: async (threadId) => {
       await upToDate();

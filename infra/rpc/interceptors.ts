@@ -12,7 +12,8 @@ const passing: ReadonlySet<LogError["trouble"]> = new Set(["busy", "full", "over
 
 /** How calls end, for whoever counts them. */
 export interface CallObserver {
-  called(method: string, code: string, refusal: string | null): void;
+  /** How long it took is null for a stream, which takes as long as its client likes. */
+  called(method: string, code: string, refusal: string | null, millis: number | null): void;
 }
 
 /** Lets nobody through of whom we do not know who they are, but those who come to be paired. */
@@ -37,15 +38,17 @@ export function authenticating(sessions: Sessions, onUse: (session: Session) => 
 export function reporting(observer: CallObserver, logger: Logger): Interceptor {
   return (next) => async (request) => {
     const method = `${request.service.typeName.split(".").at(-1) ?? ""}/${request.method.name}`;
+    const since = performance.now();
     const finish = (error?: unknown): ConnectError | null => {
+      const millis = request.stream ? null : performance.now() - since;
       if (error === undefined) {
-        observer.called(method, "ok", null);
+        observer.called(method, "ok", null, millis);
         return null;
       }
       const answer = toAnswer(error, (cause) => {
         logger.error({ method, err: cause }, "a call failed");
       });
-      observer.called(method, nameOf(answer.code), refusalOf(answer));
+      observer.called(method, nameOf(answer.code), refusalOf(answer), millis);
       return answer;
     };
     try {

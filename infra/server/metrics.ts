@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry, Summary } from "prom-client";
 import type { Commit } from "../event-log/index.js";
 
 const secondsBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2];
@@ -26,6 +26,15 @@ export class Metrics {
   readonly #turns = this.#counter("pincer_turns_total", "Turns that have ended, by how.", ["outcome"]);
   readonly #modelCalls = this.#counter("pincer_model_calls_total", "Calls to models, by how they ended.", ["outcome"]);
   readonly #tokens = this.#counter("pincer_model_tokens_total", "Tokens of answered calls.", ["kind"]);
+  readonly #callSeconds = new Summary({
+    name: "pincer_rpc_seconds",
+    help: "From a call's arrival to its answer, of the last ten minutes. Streams do not count.",
+    labelNames: ["method"],
+    percentiles: [0.5, 0.95, 0.99],
+    maxAgeSeconds: 600,
+    ageBuckets: 5,
+    registers: [this.#registry],
+  });
   readonly #appendSeconds = new Histogram({
     name: "pincer_append_seconds",
     help: "From asking for an append until it is durable.",
@@ -39,8 +48,9 @@ export class Metrics {
     registers: [this.#registry],
   });
 
-  called(method: string, code: string, refusal: string | null): void {
+  called(method: string, code: string, refusal: string | null, millis: number | null): void {
     this.#calls.inc({ method, code });
+    if (millis !== null) this.#callSeconds.observe({ method }, millis / 1_000);
     if (refusal !== null) this.#refusals.inc({ code: refusal });
   }
 

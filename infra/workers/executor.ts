@@ -1,12 +1,12 @@
 import type { Kysely } from "kysely";
 import { setMaxListeners } from "node:events";
-import { setImmediate as breathe } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Subscription } from "rxjs";
 import { abandonAction, expireAction } from "../../commands/approvals/decide-action.js";
 import type { ExecutorPorts } from "../../commands/approvals/executor-ports.js";
 import { warnOfExpiry } from "../../commands/approvals/warn-of-expiry.js";
-import { hour, toText, type EventType } from "../../domain/shared/index.js";
+import { pause } from "../../commands/pause.js";
+import { hour, toText, type EventType, type Instant } from "../../domain/shared/index.js";
 import {
   listDueActions,
   listExpiredActions,
@@ -19,6 +19,7 @@ import {
 import type { ReadModelTables } from "../../read-models/tables.js";
 import type { LogReader } from "../event-log/index.js";
 import { Executions } from "./executions.js";
+import { answerMillis } from "./answer-first.js";
 import { byWorker } from "./provenance.js";
 
 /** What makes something due, or not. */
@@ -28,6 +29,8 @@ const concerning: ReadonlySet<EventType> = new Set([
   "actionExecutionFinished",
   "threadDeleted",
 ]);
+/** What may leave something pending that is over sooner than was known. */
+const concerningPending: ReadonlySet<EventType> = new Set(["proposedActionCreated", "threadDeleted"]);
 /** How many actions are looked at in one round; the next round comes at once if there are more. */
 const actionsPerRound = 100;
 /** How often it looks even if nothing is known to be due: a timer does not follow a clock that is set. */
@@ -48,6 +51,7 @@ export class Executor {
   #wake: (() => void) | null = null;
   #seenPosition = 0;
   #hasNews = true;
+  #isSweepDue = true;
   #running: Promise<void> = Promise.resolve();
 
   constructor(
@@ -86,7 +90,9 @@ export class Executor {
     const fresh = this.log.fresh(this.#seenPosition);
     this.#seenPosition = position;
     // What another process has written is not told: it may be anything.
-    if (fresh !== null && !fresh.events.some(({ type }) => concerning.has(type))) return;
+    const has = (types: ReadonlySet<EventType>) => fresh?.events.some(({ type }) => types.has(type)) ?? true;
+    if (!has(concerning)) return;
+    this.#isSweepDue ||= has(concerningPending);
     this.#wakeUp();
   }
 
@@ -113,24 +119,32 @@ export class Executor {
   /** Does what is due; answers how long until there is more. */
   async #round(): Promise<number> {
     await this.ports.readModels.reached(this.log.head().position);
-    await breathe(); // Whoever has recorded what woke us is answered first.
+    await pause(this.ports.timers, answerMillis, this.#stop.signal); // Whoever has recorded what woke us is answered first.
     if (this.#isStopped()) return 0;
     const at = this.ports.clock.now();
     const now = toText(at);
     await this.#takeUpLost();
     const due = { at: now, exceptTools: this.#executions.busyTools, limit: actionsPerRound };
     for (const action of await listDueActions(this.query, due)) this.#executions.begin(action);
-    for (const { action_id: actionId } of await listExpiredActions(this.query, { at: now, limit: actionsPerRound })) {
-      await expireAction(this.ports, { actionId, at, provenance: byWorker("expiry") });
-    }
-    for (const { action_id: actionId } of await listOrphanedActions(this.query, actionsPerRound)) {
-      await abandonAction(this.ports, { actionId, at, provenance: byWorker("expiry") });
-    }
-    const expiring = { at: now, before: toText(at + expiringMillis), limit: actionsPerRound };
-    for (const { action_id: actionId } of await listExpiringActions(this.query, expiring)) {
-      await warnOfExpiry(this.ports, actionId);
-    }
+    if (this.#isSweepDue) await this.#sweep(at);
     return this.#millisToNext();
+  }
+
+  /** Ends what is pending and cannot be decided any more, and warns of what soon will not. */
+  async #sweep(at: Instant): Promise<void> {
+    this.#isSweepDue = false;
+    const now = toText(at);
+    const by = { at, provenance: byWorker("expiry") };
+    const expired = await listExpiredActions(this.query, { at: now, limit: actionsPerRound });
+    for (const { action_id: actionId } of expired) await expireAction(this.ports, { actionId, ...by });
+    const orphaned = await listOrphanedActions(this.query, actionsPerRound);
+    for (const { action_id: actionId } of orphaned) await abandonAction(this.ports, { actionId, ...by });
+    const before = toText(at + expiringMillis);
+    const expiring = await listExpiringActions(this.query, { at: now, before, limit: actionsPerRound });
+    for (const { action_id: actionId } of expiring) await warnOfExpiry(this.ports, actionId);
+    if (![expired, orphaned, expiring].some(({ length }) => length === actionsPerRound)) return;
+    this.#isSweepDue = true; // There are more.
+    this.#hasNews = true;
   }
 
   /** All of them, page after page: those that wait for their lease must not hide the others. */
@@ -158,7 +172,10 @@ export class Executor {
   #sleep(millis: number): Promise<void> {
     if (this.#hasNews || this.#isStopped()) return Promise.resolve();
     return new Promise((resolve) => {
-      const takeBack = this.ports.timers.after(millis, resolve);
+      const takeBack = this.ports.timers.after(millis, () => {
+        this.#isSweepDue = true;
+        resolve();
+      });
       this.#wake = () => {
         takeBack();
         this.#wake = null;

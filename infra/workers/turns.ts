@@ -15,6 +15,7 @@ import type { ReadModelTables } from "../../read-models/tables.js";
 import { listOpenCalls } from "../../read-models/budgets/index.js";
 import { listPausedTurns, listUnfinishedTurns } from "../../read-models/threads/index.js";
 import type { LogReader } from "../event-log/index.js";
+import { answerMillis } from "./answer-first.js";
 
 /** How many turns are run at a time; the others wait. */
 const turnsAtOnceMax = 100;
@@ -176,6 +177,7 @@ export class TurnWorker {
   /** Goes on with the first turn of a thread that has what it waited for. The next one comes when that is over. */
   async #resumePaused(threadId: string): Promise<void> {
     await this.ports.readModels.reached(this.log.head().position);
+    await pause(this.ports.timers, answerMillis, this.#stopping.signal); // Whoever has decided is answered first.
     for (const { turn_id: turnId } of await listPausedTurns(this.query, threadId)) {
       const place = { threadId, turnId };
       const resumed = await this.#insist(place, this.#stopping.signal, takesMax, () => resumeTurn(this.ports, place));

@@ -1,6 +1,4 @@
-import type { Kysely } from "kysely";
 import { table, type Row } from "../shared/table.js";
-import type { ReadModelTables } from "../tables.js";
 
 /**
  * Which action has used an idempotency key, once it has begun. The first one counts: were another recorded with the same
@@ -27,19 +25,3 @@ export const idempotency = table(
 );
 
 export type IdempotencyRow = Row<typeof idempotency>;
-
-/** The first use of a key. */
-export function findIdempotency(
-  db: Kysely<ReadModelTables>,
-  use: { readonly tool: string; readonly key: string },
-): Promise<IdempotencyRow | undefined> {
-  return db
-    .selectFrom("idempotency")
-    .selectAll()
-    .where("owner_id", "=", "owner")
-    .where("tool_name", "=", use.tool)
-    .where("key", "=", use.key)
-    .orderBy("position")
-    .limit(1)
-    .executeTakeFirst();
-}

@@ -1,6 +1,6 @@
 export { listDueActions, listInFlightActions, nextDueAt, type ActionToCarryOut } from "./due-actions.js";
 export { listExpiredActions, listExpiringActions, nextExpiryAt } from "./expiring-actions.js";
-export { findIdempotency, idempotency, type IdempotencyRow } from "./idempotency.js";
+export { idempotency, type IdempotencyRow } from "./idempotency.js";
 export {
   findAction,
   findActionPlace,

@@ -49,15 +49,27 @@ export async function findActionStatus(db: Kysely<ReadModelTables>, actionId: st
   return found?.status ?? null;
 }
 
-/** Where an action belongs, without all that it says. */
-export function findActionPlace(
-  db: Kysely<ReadModelTables>,
-  actionId: string,
-): Promise<Pick<ProposedActionRow, "thread_id" | "turn_id" | "tool" | "idempotency_key"> | undefined> {
+/** Where an action belongs, without all that it says, and which one has used its idempotency key first. */
+export type ActionPlaceRow = Pick<ProposedActionRow, "thread_id" | "turn_id" | "tool" | "idempotency_key"> & {
+  readonly key_used_by: string | null;
+};
+
+export function findActionPlace(db: Kysely<ReadModelTables>, actionId: string): Promise<ActionPlaceRow | undefined> {
   return db
     .selectFrom("proposed_actions")
     .select(["thread_id", "turn_id", "tool", "idempotency_key"])
-    .where("action_id", "=", actionId)
+    .select((query) =>
+      query
+        .selectFrom("idempotency")
+        .select("idempotency.action_id")
+        .whereRef("owner_id", "=", "proposed_actions.user_id")
+        .whereRef("tool_name", "=", "proposed_actions.tool")
+        .whereRef("key", "=", "proposed_actions.idempotency_key")
+        .orderBy("idempotency.position")
+        .limit(1)
+        .as("key_used_by"),
+    )
+    .where("proposed_actions.action_id", "=", actionId)
     .executeTakeFirst();
 }
 

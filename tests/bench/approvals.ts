@@ -5,8 +5,10 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { ApprovalsService } from "../../proto/gen/pincer/protocol/v1/approvals_pb.js";
 import { ActionStatus } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { SystemService } from "../../proto/gen/pincer/protocol/v1/system_pb.js";
 import { openTestLog } from "../support/backend.js";
 import { networkTransport } from "../support/server.js";
+import { metricsOf } from "./metrics-of.js";
 import { interleave, median, type Measured, type Trial } from "./measure.js";
 import { messageAppend } from "./messages.js";
 import type { Benchmark, Setting } from "./setting.js";
@@ -19,7 +21,10 @@ const callsPerRound = 100;
 
 interface Server {
   readonly approvals: Client<typeof ApprovalsService>;
+  readonly system: Client<typeof SystemService>;
   readonly actionIds: readonly string[];
+  /** How long a method takes the server, by its own account. */
+  medianMillisOf(method: string): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -28,24 +33,34 @@ export const approvalBenchmarks: readonly Benchmark[] = [
   { name: "approvals.list", bound: { atMost: 1.5 }, run: compareLists },
 ];
 
-/** From the phone's request to its answer, beside one event that is made durable and nothing else. */
+/**
+ * What approving takes of the server, by its own account, beside one event that is made durable and nothing else. Each such
+ * append comes by itself, after a call of the same server, as an approval does: many in a row are faster. Told beside it:
+ * what the phone sees, and what it sees of a call that does nothing.
+ */
 async function compareWithAppend(setting: Setting): Promise<Measured> {
   const { rounds } = setting.sizes;
   const calls = callsIn(setting);
   const server = await startChild(setting.directory(), 0, (rounds + 1) * calls);
   const log = openTestLog(setting.directory());
   const waiting = server.actionIds.values();
+  const idle = () => server.system.getAgentMemory({});
   try {
-    return await interleave(
+    const { ours, peer, extra } = await interleave(
       rounds,
       "ms",
-      () => medianMillis(calls, () => server.approvals.approveAction({ actionId: waiting.next().value! })),
-      () => medianMillis(calls, () => log.append(messageAppend("thread", 1))),
-      // What a question costs that records nothing: the way there and back.
-      {
-        unaryMillis: () => medianMillis(calls, () => server.approvals.getApproval({ actionId: server.actionIds[0]! })),
-      },
+      () => medianMillis(calls, () => server.approvals.approveAction({ actionId: waiting.next().value! }), idle),
+      () => medianMillis(calls, () => log.append(messageAppend("thread", 1)), idle),
+      { unaryMillis: () => medianMillis(calls, idle) },
     );
+    const approveMillis = await server.medianMillisOf("ApprovalsService/ApproveAction");
+    return {
+      ratio: approveMillis / peer!,
+      ours: approveMillis,
+      peer,
+      unit: "ms",
+      extra: { rounds, unaryMillis: extra?.["unaryMillis"], atThePhoneMillis: ours },
+    };
   } finally {
     log.close();
     await server.stop();
@@ -76,9 +91,14 @@ function callsIn({ sizes }: Setting): number {
   return Math.min(callsPerRound, sizes.pings);
 }
 
-async function medianMillis(count: number, work: () => Promise<unknown>): Promise<number> {
+async function medianMillis(
+  count: number,
+  work: () => Promise<unknown>,
+  before?: () => Promise<unknown>,
+): Promise<number> {
   const figures: number[] = [];
   for (let index = 0; index < count; index++) {
+    await before?.();
     const since = performance.now();
     await work();
     figures.push(performance.now() - since);
@@ -98,9 +118,15 @@ async function startChild(directory: string, past: number, pending: number): Pro
   const { value } = (await lines.next()) as { value?: string };
   if (value === undefined) throw new Error("the server ended before it began");
   const { url, token, actionIds } = JSON.parse(value) as { url: string; token: string; actionIds: string[] };
+  const transport = networkTransport(url, token);
   return {
-    approvals: createClient(ApprovalsService, networkTransport(url, token)),
+    approvals: createClient(ApprovalsService, transport),
+    system: createClient(SystemService, transport),
     actionIds,
+    medianMillisOf: async (method) => {
+      const line = new RegExp(`^pincer_rpc_seconds{quantile="0.5",method="${method}"} (.+)$`, "m");
+      return Number(line.exec(await metricsOf(url))?.[1]) * 1_000;
+    },
     stop: async () => {
       child.stdin.end();
       await closed;

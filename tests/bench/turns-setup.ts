@@ -1,16 +1,14 @@
 import { createClient, type Client } from "@connectrpc/connect";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
-import { get } from "node:https";
 import { createInterface } from "node:readline";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { EventsService } from "../../proto/gen/pincer/protocol/v1/events_pb.js";
 import { SystemService } from "../../proto/gen/pincer/protocol/v1/system_pb.js";
 import { ThreadsService } from "../../proto/gen/pincer/protocol/v1/threads_pb.js";
 import { TurnsService } from "../../proto/gen/pincer/protocol/v1/turns_pb.js";
 import { networkTransport } from "../support/server.js";
+import { metricsOf } from "./metrics-of.js";
 import type { ModelPlace, TurnsPlace } from "./turns-plan.js";
 
 /** A client of each service, all on one connection. */
@@ -57,9 +55,7 @@ function clientsOf(url: string, token: string): Clients {
 }
 
 async function commitsOf(url: string): Promise<number> {
-  const request = get(`${url}/metrics`, { rejectUnauthorized: false, agent: false });
-  const [response] = (await once(request, "response")) as [IncomingMessage];
-  return Number(/^pincer_append_group_size_count (\d+)$/m.exec(await text(response))?.[1]);
+  return Number(/^pincer_append_group_size_count (\d+)$/m.exec(await metricsOf(url))?.[1]);
 }
 
 interface Program<Place> {

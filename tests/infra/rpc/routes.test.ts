@@ -116,6 +116,7 @@ describe("the figures", () => {
     expect(valueOf(text, call("ThreadsService/CreateThread", "ok"))).toBe(1);
     expect(valueOf(text, call("ThreadsService/ListThreads", "unauthenticated"))).toBe(1);
     expect(valueOf(text, 'pincer_refusals_total{code="unauthenticated"}')).toBe(1);
+    expect(valueOf(text, 'pincer_rpc_seconds_count{method="ThreadsService/CreateThread"}')).toBe(1);
     expect(valueOf(text, "pincer_append_seconds_count")).toBeGreaterThan(0);
     expect(valueOf(text, "pincer_append_group_size_count")).toBeGreaterThan(0);
     expect(valueOf(text, "pincer_log_events_total")).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { NewFact } from "../../../domain/shared/index.js";
 import { ExecutionOutcome } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
-import { findIdempotency, type IdempotencyRow } from "../../../read-models/approvals/index.js";
+import type { IdempotencyRow } from "../../../read-models/approvals/index.js";
 import { bytes, done, failedForNow, finished, intended } from "../../support/action-facts.js";
 import { appendOf, record, write } from "../../support/appends.js";
 import type { Backend } from "../../support/backend.js";
@@ -21,10 +21,11 @@ function happens({ log }: Backend, actionId: string, fact: NewFact): Promise<unk
   return record(log, appendOf({ ...write(`action-${actionId}`, "any", fact), threadId: "t" }));
 }
 
-async function firstUse(backend: Backend, key = "key"): Promise<IdempotencyRow | undefined> {
+async function firstUse(backend: Backend, key = "key", tool = "gmail_send_draft"): Promise<IdempotencyRow | undefined> {
   await backend.projector.reached(backend.log.head().position);
   expect(await differences(backend)).toEqual([]);
-  return findIdempotency(backend.store.query, { tool: "gmail_send_draft", key });
+  const all = backend.store.query.selectFrom("idempotency").selectAll();
+  return all.where("tool_name", "=", tool).where("key", "=", key).orderBy("position").executeTakeFirst();
 }
 
 describe("an idempotency key", () => {
@@ -44,7 +45,7 @@ describe("an idempotency key", () => {
     const backend = await after(["a", intended()]);
     expect(await firstUse(backend)).toEqual(used);
     expect(await firstUse(backend, "another")).toBeUndefined();
-    expect(await findIdempotency(backend.store.query, { tool: "another", key: "key" })).toBeUndefined();
+    expect(await firstUse(backend, "key", "another")).toBeUndefined();
     await happens(backend, "a", done);
     expect(await firstUse(backend)).toEqual({ ...used, result_hash: Buffer.from("result"), result_position: 2 });
   });
