@@ -5,6 +5,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { setImmediate as breathe } from "node:timers/promises";
 import { connect } from "node:tls";
 import { serve, socketFile } from "../../../infra/server/serve.js";
 import { AuthService } from "../../../proto/gen/pincer/protocol/v1/auth_pb.js";
@@ -51,13 +52,25 @@ describe("the server", () => {
     expect((await cli(bench.path, "projections", "verify")).stdout).toContain("no difference in 1 rows");
   });
 
+  /** As soon as the server, which is in this process, has committed what it has begun. */
+  async function changeReadModels(path: string, sql: string): Promise<void> {
+    const db = new Database(join(path, "read-models.db"), { timeout: 0 });
+    for (let isChanged = false; !isChanged; await breathe()) {
+      try {
+        db.exec(sql);
+        isChanged = true;
+      } catch (error) {
+        if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
+      }
+    }
+    db.close();
+  }
+
   test("ends with the reason when a projection cannot go on", async () => {
     const running = await start(bench.path);
     await untilStatus(`${running.url}/readyz`, 200);
     const writer = bench.log();
-    const db = new Database(join(bench.path, "read-models.db"));
-    db.exec("DROP TABLE messages");
-    db.close();
+    await changeReadModels(bench.path, "DROP TABLE messages");
     const ended = expect(running.ended).rejects.toThrow("projection messages failed at position 2 of the log");
     await writer.append(appendTo("s", "t1", said("hello")));
     await ended;

@@ -125,7 +125,17 @@ describe("past actions", () => {
     expect(await findActionStatus(query, "c")).toBe("EXECUTED");
     expect(await findActionStatus(query, "nobody")).toBeNull();
     const place = { thread_id: "t", turn_id: null, tool: "gmail_send_draft", idempotency_key: "key f" };
-    expect(await findActionPlace(query, "f")).toEqual(place);
+    expect(await findActionPlace(query, "f")).toEqual({ ...place, key_used_by: null });
     expect(await findActionPlace(query, "nobody")).toBeUndefined();
+  });
+
+  test("say which one has used their idempotency key first, of those of the same tool", async () => {
+    await propose("first", RiskClass.WRITE, 1, approved, intended(1, "a key"), done, executed);
+    const same = { expiresAt: toTimestamp(noon), idempotencyKey: "a key" };
+    const others = { second: proposed("second", same), other: proposed("other", { ...same, tool: "another" }) };
+    for (const [id, fact] of Object.entries(others))
+      await record(backend.log, appendOf(write(`action-${id}`, "any", fact)));
+    expect(await findActionPlace(backend.store.query, "second")).toMatchObject({ key_used_by: "first" });
+    expect(await findActionPlace(backend.store.query, "other")).toMatchObject({ key_used_by: null });
   });
 });
