@@ -19,7 +19,6 @@ import { createOutput } from "./output.js";
 import { pair } from "./pair.js";
 import { projectionsList, projectionsRebuild, projectionsVerify } from "./projections.js";
 import { rpc } from "./rpc.js";
-import { runServer } from "./serve.js";
 
 const stopping = new AbortController();
 let exitCode: number = exitCodes.fine;
@@ -45,8 +44,9 @@ function createProgram(): Command {
     .command("serve")
     .description("run the server")
     .action(
-      run((context) => {
+      run(async (context) => {
         isServing = true;
+        const { runServer } = await import("./serve.js"); // What only a server needs takes a while to load.
         return runServer(context);
       }),
     );

@@ -3,7 +3,7 @@ import { createConnectTransport, Http2SessionManager } from "@connectrpc/connect
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { RefusalDetailSchema } from "../../proto/gen/pincer/protocol/v1/errors_pb.js";
-import { socketFile } from "../server/serve.js";
+import { socketFile } from "../server/socket-file.js";
 import type { CliContext } from "./context.js";
 import { printable } from "./output.js";
 

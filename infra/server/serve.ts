@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { join } from "node:path";
 import type { Logger } from "pino";
 import { firstValueFrom } from "rxjs";
 import { recordPolicy } from "../../commands/audit/record-policy.js";
@@ -29,6 +28,7 @@ import type { Handler, Listener } from "./connections.js";
 import { listenPlain, listenSocket, listenTls } from "./listeners.js";
 import { Metrics } from "./metrics.js";
 import { answerOperations, type Readiness } from "./operations.js";
+import { socketFile } from "./socket-file.js";
 
 /** How long calls in flight may take to finish once the server is told to stop. */
 const stopMillisMax = 5_000;
@@ -48,10 +48,6 @@ export interface Running {
   /** Resolves after `stop`; rejects with the reason when it cannot go on. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
-}
-
-export function socketFile(dataDirectory: string): string {
-  return join(dataDirectory, "pincer.sock");
 }
 
 /** What is around a backend, where it is not the usual. */

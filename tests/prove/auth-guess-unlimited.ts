@@ -5,7 +5,7 @@ import { defaultLimits } from "../../infra/server/limits.js";
 import type { Handler } from "../../infra/server/connections.js";
 import { listenSocket, listenTls } from "../../infra/server/listeners.js";
 import { loadCertificate } from "../../infra/server/certificate.js";
-import { socketFile } from "../../infra/server/serve.js";
+import { socketFile } from "../../infra/server/socket-file.js";
 import { systemClock } from "../../infra/ports/system-clock.js";
 import { equipmentOf } from "../../infra/server/equipment.js";
 import { startServices } from "../../infra/rpc/services.js";

@@ -1,6 +1,6 @@
 import { createClient } from "@connectrpc/connect";
 import { setTimeout as pause } from "node:timers/promises";
-import { socketFile } from "../../infra/server/serve.js";
+import { socketFile } from "../../infra/server/socket-file.js";
 import { ApprovalsService } from "../../proto/gen/pincer/protocol/v1/approvals_pb.js";
 import { ActionStatus, ExecutionOutcome } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { EventsService } from "../../proto/gen/pincer/protocol/v1/events_pb.js";

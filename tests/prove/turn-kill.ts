@@ -2,7 +2,7 @@ import { createClient } from "@connectrpc/connect";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { socketFile } from "../../infra/server/serve.js";
+import { socketFile } from "../../infra/server/socket-file.js";
 import { AuthService } from "../../proto/gen/pincer/protocol/v1/auth_pb.js";
 import type { ThreadEvent } from "../../proto/gen/pincer/protocol/v1/envelope_pb.js";
 import { EventsService } from "../../proto/gen/pincer/protocol/v1/events_pb.js";

@@ -3,7 +3,8 @@ import { createClient, type Client, type Interceptor, type Transport } from "@co
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { connect } from "node:net";
 import type { Config } from "../../infra/config/config.js";
-import { serve, socketFile, type Running, type Surroundings } from "../../infra/server/serve.js";
+import { serve, type Running, type Surroundings } from "../../infra/server/serve.js";
+import { socketFile } from "../../infra/server/socket-file.js";
 import { AuthService } from "../../proto/gen/pincer/protocol/v1/auth_pb.js";
 import { quiet } from "./backend.js";
 

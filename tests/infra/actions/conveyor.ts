@@ -1,8 +1,10 @@
 import type { Client } from "@connectrpc/connect";
 import { afterEach, beforeEach } from "@jest/globals";
+import type { Timers } from "../../../commands/ports/index.js";
 import type { Tool } from "../../../domain/approvals/index.js";
 import type { EventType, RecordedEvent } from "../../../domain/shared/index.js";
 import type { Config } from "../../../infra/config/config.js";
+import { systemTimers } from "../../../infra/ports/system-timers.js";
 import { ApprovalsService, type Approval } from "../../../proto/gen/pincer/protocol/v1/approvals_pb.js";
 import { ActionStatus } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
 import { SystemService } from "../../../proto/gen/pincer/protocol/v1/system_pb.js";
@@ -13,9 +15,13 @@ import { startServer, type TestServer } from "../../support/server.js";
 import { workbench } from "../../support/workbench.js";
 import { movableClock, type MovableClock } from "../rpc/movable-clock.js";
 
+/** So that nobody waits as long as a provider may take before it is asked again. */
+const fastTimers: Timers = { after: (millis, act) => systemTimers.after(millis / 10, act) };
+
 /** What is different from the usual. */
 interface Setting {
   readonly config?: Partial<Config>;
+  readonly timers?: Timers;
   /** What the model can use, given where the outlet is. */
   readonly tools?: (url: string) => readonly Tool[];
 }
@@ -72,8 +78,8 @@ export class Conveyor {
   }
 
   async start(): Promise<void> {
-    const { config = {}, tools = (url: string) => [outletTool(url)] } = this.#setting;
-    const surroundings = { clock: this.clock, tools: tools(this.outlet.url) };
+    const { config = {}, timers = fastTimers, tools = (url: string) => [outletTool(url)] } = this.#setting;
+    const surroundings = { clock: this.clock, timers, tools: tools(this.outlet.url) };
     this.server = await startServer(this.#bench.path, { activeDevicesMax: 2, ...config }, surroundings);
   }
 

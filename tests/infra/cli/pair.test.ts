@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { invitationText, pairingUri } from "../../../infra/cli/pair.js";
-import { socketFile } from "../../../infra/server/serve.js";
+import { socketFile } from "../../../infra/server/socket-file.js";
 import { AuthService } from "../../../proto/gen/pincer/protocol/v1/auth_pb.js";
 import { cli, jsonLines, startCli } from "../../support/cli.js";
 import { startServer, type TestServer } from "../../support/server.js";

@@ -7,7 +7,8 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { setImmediate as breathe } from "node:timers/promises";
 import { connect } from "node:tls";
-import { serve, socketFile } from "../../../infra/server/serve.js";
+import { serve } from "../../../infra/server/serve.js";
+import { socketFile } from "../../../infra/server/socket-file.js";
 import { AuthService } from "../../../proto/gen/pincer/protocol/v1/auth_pb.js";
 import { ThreadsService } from "../../../proto/gen/pincer/protocol/v1/threads_pb.js";
 import { appendTo, quiet } from "../../support/backend.js";
@@ -55,12 +56,13 @@ describe("the server", () => {
   /** As soon as the server, which is in this process, has committed what it has begun. */
   async function changeReadModels(path: string, sql: string): Promise<void> {
     const db = new Database(join(path, "read-models.db"), { timeout: 0 });
-    for (let isChanged = false; !isChanged; await breathe()) {
+    for (let isChanged = false; !isChanged;) {
       try {
         db.exec(sql);
         isChanged = true;
       } catch (error) {
         if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
+        await breathe();
       }
     }
     db.close();
