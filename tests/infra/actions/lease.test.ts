@@ -6,7 +6,7 @@ import { Conveyor } from "./conveyor.js";
 import { LossyTool } from "./lossy-tool.js";
 import { outletTool } from "../../support/outlet.js";
 
-// With our own time, in which a lease of which a moment is left ends before anybody is asked again.
+// In our own time: so the end of a lease is not reached while the test looks.
 const conveyor = new Conveyor({ timers: systemTimers });
 const intents = (actionId: string) =>
   conveyor.recordedOf(actionId).filter((type) => type === "actionExecutionIntended").length;
