@@ -10,6 +10,8 @@ import { wordsIn } from "./failures.js";
 const failureBytesMax = 64 * 1024;
 /** How long a failure, which is known by its status, may take to say more. */
 const failureMillisMax = 1_000;
+/** Of the events that the openai package gets at a time. */
+const portionBytes = 4 * 1024;
 /** After the last event the server has so long to end its response; then the connection is closed, not kept. */
 const lingerMillisMax = 1_000;
 
@@ -118,9 +120,9 @@ async function* eventsOf(response: IncomingMessage, call: Call): AsyncGenerator<
   try {
     for await (const bytes of response.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       call.expect("idle");
-      for (const event of events.take(bytes)) {
-        yield event;
-        await setImmediate(); // Others have their turn between two events, also if many have come at once.
+      for (const some of inPortions(events.take(bytes))) {
+        yield some;
+        await setImmediate(); // Others have their turn, also if many events have come at once.
       }
       if (events.isDone) return;
       await setImmediate();
@@ -132,6 +134,20 @@ async function* eventsOf(response: IncomingMessage, call: Call): AsyncGenerator<
     if (events.isDone) linger(response);
     else response.destroy(); // Does nothing to one that has ended: its connection is kept.
   }
+}
+
+/** Events that are handed on together: so many that it costs little, and so few that their number squared is not much. */
+function* inPortions(events: readonly Uint8Array[]): Generator<Uint8Array, void> {
+  let portion: Uint8Array[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    portion.push(event);
+    bytes += event.length;
+    if (bytes < portionBytes) continue;
+    yield Buffer.concat(portion);
+    [portion, bytes] = [[], 0];
+  }
+  if (portion.length > 0) yield Buffer.concat(portion);
 }
 
 function linger(response: IncomingMessage): void {
