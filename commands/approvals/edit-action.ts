@@ -1,22 +1,21 @@
 import {
   judge,
-  propose,
+  proposalOf,
   settledArgs,
   supersede,
   type ActingTool,
   type ActionPlan,
   type ActionSource,
-  type Circumstances,
   type Hash,
   type JsonObject,
   type Toolbox,
-  type Wish,
 } from "../../domain/approvals/index.js";
 import { approvalNeeded } from "../../domain/notifications/index.js";
 import {
   accept,
   argumentsDepthMax,
   argumentsLengthMax,
+  inHex,
   refuse,
   tooLarge,
   whatIsOdd,
@@ -25,7 +24,7 @@ import {
   type Refusal,
 } from "../../domain/shared/index.js";
 import { PolicyDecision } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
-import { handle, type Handled } from "../handle.js";
+import { handle, type Handled, type Load } from "../handle.js";
 import { tellOwner } from "../notifications/tell-owner.js";
 import type { Ids, Provenance } from "../ports/index.js";
 import { about, isThreadOpen, loadAction, type Approving } from "./decide-action.js";
@@ -130,15 +129,6 @@ function whyNot(tool: ActingTool<unknown>, args: JsonObject): string {
   }
 }
 
-/** null if the tool breaks over them: what cannot be shown cannot be approved. */
-function proposalOf(wish: Wish, circumstances: Circumstances): NewFact | null {
-  try {
-    return propose(wish, circumstances);
-  } catch {
-    return null;
-  }
-}
-
 /** The first one's key, and the number of the revision. */
 function keyAfter({ idempotencyKey, revision }: ActionPlan): string {
   const own = `/r${revision}`;
@@ -155,10 +145,6 @@ function sourceOf(source: string): ActionSource {
   return source === "chat" ? "chat" : "job";
 }
 
-function inHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function isRevisedBy(load: Parameters<typeof loadAction>[0], revisedId: string): boolean {
+function isRevisedBy(load: Load, revisedId: string): boolean {
   return loadAction(load, revisedId).status !== "none";
 }

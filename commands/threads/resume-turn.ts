@@ -1,4 +1,4 @@
-import type { Action } from "../../domain/approvals/index.js";
+import { revisionsMax, type Action } from "../../domain/approvals/index.js";
 import { refuse, type NewFact } from "../../domain/shared/index.js";
 import {
   evolveThread,
@@ -14,9 +14,6 @@ import { threadStream, turnsStream, turnStream } from "./streams.js";
 import { toldOf } from "./told-of-action.js";
 import type { TurnPlace, TurnPorts } from "./turn-ports.js";
 import { turnWrites } from "./turn-writes.js";
-
-/** How many revisions of an action are followed to the one that counts. */
-const revisionsMax = 100;
 
 /** Goes on with a turn once everything that it has proposed is settled, and no other turn of its thread is active. */
 export function resumeTurn(ports: TurnPorts, place: TurnPlace): Promise<Handled> {

@@ -19,7 +19,7 @@ import { rejectionCodeOf, type RejectionCode } from "./rejection.js";
 
 const reasonBytesMax = 2_000;
 /** How often an action may be revised, the first one counted. */
-const revisionsMax = 20;
+export const revisionsMax = 20;
 
 /** How far the execution of an approved action has come. */
 type Execution =

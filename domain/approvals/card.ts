@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Identity } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { inHex } from "../shared/index.js";
 import type { CallSubject, CardContext } from "./card-context.js";
 import { changesOf, diffOf } from "./diff.js";
 import { cut, oneLine, visible } from "./visible.js";
@@ -61,8 +62,4 @@ function accountOf(identity: Identity): string {
     case Identity.UNSPECIFIED:
       return "none";
   }
-}
-
-function inHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -9,6 +9,7 @@ export {
   isSame,
   keyConflict,
   reject,
+  revisionsMax,
   supersede,
   type Action,
 } from "./action.js";
@@ -29,7 +30,7 @@ export {
 } from "./execution.js";
 export { policySummary } from "./summary.js";
 export { judge, policyRules, proposalsPerTurnMax, type ActionSource, type PolicyRule, type Ruling } from "./policy.js";
-export { bindingOf, propose, type Circumstances, type Wish } from "./propose.js";
+export { bindingOf, proposalOf, propose, type Circumstances, type Wish } from "./propose.js";
 export { rejectionCodeOf } from "./rejection.js";
 export { settledArgs } from "./settled-args.js";
 export {

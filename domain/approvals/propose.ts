@@ -87,3 +87,12 @@ export function propose(wish: Wish, circumstances: Circumstances): NewFact {
     },
   };
 }
+
+/** null if the tool breaks over it: what cannot be shown cannot be approved. */
+export function proposalOf(wish: Wish, circumstances: Circumstances): NewFact | null {
+  try {
+    return propose(wish, circumstances);
+  } catch {
+    return null;
+  }
+}

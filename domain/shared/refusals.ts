@@ -36,7 +36,7 @@ export const refusals = {
   action_already_begun: "The action has been begun, and cannot be taken back.",
   action_not_unknown: "What became of the action is known, or will be.",
   action_already_settled: "What became of the action is known, and it is something else.",
-  idempotency_conflict: "The idempotency key was used before, with other arguments.",
+  idempotency_conflict: "The idempotency key was used before, by another action.",
   too_many_actions: "There are more actions in the bundle than may be.",
   notification_not_found: "There is no such notification.",
   command_reused: "The idempotency key was used before, with other content.",

@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Identity, PolicyDecision, RiskClass, TriggerType } from "../../proto/gen/pincer/protocol/v1/common_pb.js";
 import {
   judge,
-  propose,
+  proposalOf,
   settledArgs,
   type ActionSource,
   type Circumstances,
@@ -83,7 +83,7 @@ function planned(
     sourceId: request.triggerSourceId || request.turnId,
     supersedes: null,
   };
-  const proposed = proposalOf(wish, args, circumstances);
+  const proposed = cardOf(wish, args, circumstances);
   if (proposed === null) {
     const failed = { policyId: ruling.policyId, decision: PolicyDecision.BLOCKED, reason: "card_failed" };
     return [planned, { case: "policyDecisionMade", value: { toolCallId, ...failed } }];
@@ -97,14 +97,9 @@ function planned(
 }
 
 /** null if there is no card, or not of exactly what would be carried out: what cannot be shown cannot be approved. */
-function proposalOf(wish: Omit<Wish, "args">, args: JsonObject, circumstances: Circumstances): NewFact | null {
+function cardOf(wish: Omit<Wish, "args">, args: JsonObject, circumstances: Circumstances): NewFact | null {
   const settled = settledArgs(wish.tool, args);
-  if (settled === null) return null;
-  try {
-    return propose({ ...wish, args: settled }, circumstances);
-  } catch {
-    return null;
-  }
+  return settled === null ? null : proposalOf({ ...wish, args: settled }, circumstances);
 }
 
 /** Nothing waits for an approval that could not be carried out. */

@@ -1,5 +1,5 @@
 export { systemEntropy } from "./entropy.js";
-export { LogError, sqliteCode } from "./errors.js";
+export { isDiskTrouble, LogError, sqliteCode } from "./errors.js";
 export { SqliteEventLog, type Commit } from "./event-log.js";
 export { exportLog, verifyExport } from "./export.js";
 export { Growth } from "./growth.js";

@@ -27,7 +27,12 @@ export function lookupsIn(log: LogReader, readModels: ReadModels, query: Kysely<
       return {
         untrusted: contents
           .slice(0, untrustedMax)
-          .map(({ tool, origin, text, position }) => ({ tool, origin, text, position })),
+          .map(({ tool, origin, text, read_position: position }) => ({
+            tool,
+            origin,
+            text,
+            position: position ?? Infinity,
+          })),
         ownerWords: messages.flatMap(({ role, content: text, position }) =>
           role === "user" ? [{ position, text }] : [],
         ),

@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import { revisionsMax } from "../../domain/approvals/index.js";
 import { explain, type ExplainedStep } from "../../domain/audit/index.js";
 import type { RecordedEvent } from "../../domain/shared/index.js";
 import { findAction, type ProposedActionRow } from "../../read-models/approvals/index.js";
@@ -9,8 +10,6 @@ import type { LogReader } from "../event-log/index.js";
 /** Of each stream that an action comes from. */
 const eventsMax = 5_000;
 const pageEvents = 500;
-/** Before it, and after it. */
-const revisionsMax = 100;
 
 /** Why an action happened, or did not, read from the log. */
 export async function explanationIn(

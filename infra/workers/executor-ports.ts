@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { ExecutorPorts } from "../../commands/approvals/executor-ports.js";
 import type { Handling } from "../../commands/handle.js";
 import type { Clock, Ids, Timers } from "../../commands/ports/index.js";
-import { LogError } from "../event-log/index.js";
+import { isDiskTrouble } from "../event-log/index.js";
 import type { Equipment } from "../server/equipment.js";
 
 /** What the executor works with. */
@@ -17,6 +17,6 @@ export function executorPorts(
     onTrouble: (error, doing) => {
       logger.error({ err: error, doing }, "something broke");
     },
-    isDiskTrouble: (error) => error instanceof LogError,
+    isDiskTrouble,
   };
 }

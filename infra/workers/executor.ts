@@ -52,6 +52,7 @@ export class Executor {
   #seenPosition = 0;
   #hasNews = true;
   #isSweepDue = true;
+  #sweptAt: Instant = 0;
   #running: Promise<void> = Promise.resolve();
 
   constructor(
@@ -126,13 +127,15 @@ export class Executor {
     await this.#takeUpLost();
     const due = { at: now, exceptTools: this.#executions.busyTools, limit: actionsPerRound };
     for (const action of await listDueActions(this.query, due)) this.#executions.begin(action);
-    if (this.#isSweepDue) await this.#sweep(at);
+    // However much else there is to do: who is woken again and again is never woken by its timer.
+    if (this.#isSweepDue || Math.abs(at - this.#sweptAt) >= lookMillisMax) await this.#sweep(at);
     return this.#millisToNext();
   }
 
   /** Ends what is pending and cannot be decided any more, and warns of what soon will not. */
   async #sweep(at: Instant): Promise<void> {
     this.#isSweepDue = false;
+    this.#sweptAt = at;
     const now = toText(at);
     const by = { at, provenance: byWorker("expiry") };
     const expired = await listExpiredActions(this.query, { at: now, limit: actionsPerRound });
@@ -142,9 +145,7 @@ export class Executor {
     const before = toText(at + expiringMillis);
     const expiring = await listExpiringActions(this.query, { at: now, before, limit: actionsPerRound });
     for (const { action_id: actionId } of expiring) await warnOfExpiry(this.ports, actionId);
-    if (![expired, orphaned, expiring].some(({ length }) => length === actionsPerRound)) return;
-    this.#isSweepDue = true; // There are more.
-    this.#hasNews = true;
+    this.#isSweepDue ||= [expired, orphaned, expiring].some(({ length }) => length === actionsPerRound);
   }
 
   /** All of them, page after page: those that wait for their lease must not hide the others. */

@@ -180,7 +180,7 @@ export class TurnWorker {
     await pause(this.ports.timers, answerMillis, this.#stopping.signal); // Whoever has decided is answered first.
     for (const { turn_id: turnId } of await listPausedTurns(this.query, threadId)) {
       const place = { threadId, turnId };
-      const resumed = await this.#insist(place, this.#stopping.signal, takesMax, () => resumeTurn(this.ports, place));
+      const resumed = await this.#insist(place, this.#stopping.signal, () => resumeTurn(this.ports, place));
       if (resumed.outcome === "done" || resumed.code === "turn_in_progress") return;
     }
   }
@@ -247,24 +247,17 @@ export class TurnWorker {
       }
     }
     // Those behind it wait for its end, and nobody comes back to it before the next start.
-    await this.#insist(place, stop.signal, Infinity, () => abandonTurn(this.ports, place));
+    await this.#insist(place, stop.signal, () => abandonTurn(this.ports, place));
   }
 
-  /** Tries until it is recorded, or refused for good. Rejects if it is told to stop, or has tried often enough. */
-  async #insist(
-    place: TurnPlace,
-    stop: AbortSignal,
-    attemptsMax: number,
-    act: () => Promise<Handled>,
-  ): Promise<Handled> {
+  /** Tries until it is recorded, or refused for good: nobody else comes back to it. Rejects if it is told to stop. */
+  async #insist(place: TurnPlace, stop: AbortSignal, act: () => Promise<Handled>): Promise<Handled> {
     for (let attempt = 1; ; attempt++) {
       stop.throwIfAborted();
       try {
         const handled = await act();
-        const isFinal = handled.outcome === "done" || handled.code !== "too_much_contention";
-        if (isFinal || attempt >= attemptsMax) return handled;
+        if (handled.outcome === "done" || handled.code !== "too_much_contention") return handled;
       } catch (error) {
-        if (attempt >= attemptsMax) throw error;
         this.logger.error({ ...place, attempt, err: error }, "what becomes of a turn could not be recorded");
       }
       await this.#pause(attempt, stop);

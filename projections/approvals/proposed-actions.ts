@@ -26,7 +26,7 @@ const erasedOutcome = { ...withoutOutcome, execution: ExecutionOutcome.UNKNOWN }
  * Whose event it is the stream tells, even if it was erased. Each group of columns knows where it comes from, and an event
  * writes a group whole or not at all: that of an erased event is what a rebuild would write in its place.
  *
- * Actions stay when their thread is deleted: one that is approved is still carried out.
+ * Actions stay when their thread is deleted: what became of them is still to be known.
  */
 export const proposedActionsProjection: Projection = {
   name: "proposed_actions",

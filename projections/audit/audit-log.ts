@@ -1,4 +1,5 @@
-import type { Timestamp } from "../../domain/shared/index.js";
+import { rejectionCodeOf } from "../../domain/approvals/index.js";
+import { inHex, type Timestamp } from "../../domain/shared/index.js";
 import {
   ActionStatus,
   ExecutionOutcome,
@@ -32,7 +33,7 @@ const aboutActions = {
   })),
   proposedActionStatusChanged: actionEntry((said) => ({
     status: ActionStatus[said.status],
-    reason_code: said.reasonCode,
+    reason_code: said.status === ActionStatus.REJECTED ? rejectionCodeOf(said) : "",
     not_before: timeOf(said.notBefore),
     superseded_by: said.supersededByActionId,
   })),
@@ -182,8 +183,4 @@ export const auditLogProjection: Projection = {
 
 function timeOf(timestamp: Timestamp | undefined): string | null {
   return timestamp === undefined ? null : textOf(timestamp);
-}
-
-function inHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

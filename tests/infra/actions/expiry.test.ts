@@ -1,5 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import type { Timers } from "../../../commands/ports/index.js";
 import { hour } from "../../../domain/shared/index.js";
+import { systemTimers } from "../../../infra/ports/system-timers.js";
 import { NotificationType } from "../../../proto/gen/pincer/protocol/v1/system_pb.js";
 import { refusedBy } from "../rpc/protocols.js";
 import { Conveyor } from "./conveyor.js";
@@ -78,5 +80,18 @@ describe("the owner", () => {
       return payload !== null && "type" in payload && payload.type === "approval_expiring";
     });
     expect(queued).toHaveLength(1);
+  });
+
+  test("is told also if the server is kept busy by decisions, and its timers never end", async () => {
+    const onlyShort: Timers = {
+      after: (millis, act) => (millis < 100 ? systemTimers.after(millis, act) : () => undefined),
+    };
+    await conveyor.restart({ timers: onlyShort });
+    const { actionId } = await conveyor.propose();
+    const other = await conveyor.propose("other");
+    conveyor.clock.forward(23 * hour);
+    await conveyor.approvals.rejectAction({ actionId: other.actionId, reason: "no" });
+    await conveyor.until("notificationQueued", "", 3);
+    expect(await conveyor.newsOf(actionId)).toEqual([expiring, needed]);
   });
 });

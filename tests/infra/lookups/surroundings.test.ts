@@ -1,6 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
+import type { NewFact } from "../../../domain/shared/index.js";
 import { lookupsIn } from "../../../infra/lookups/actions.js";
-import { toolFinished } from "../../support/action-facts.js";
+import { ExecutionOutcome } from "../../../proto/gen/pincer/protocol/v1/common_pb.js";
+import { finished, intended, toolFinished } from "../../support/action-facts.js";
 import { appendOf, record, write } from "../../support/appends.js";
 import type { Backend } from "../../support/backend.js";
 import { open, say } from "../../support/conversation.js";
@@ -30,6 +32,18 @@ describe("what is around a call", () => {
     expect(before!.position).toBeLessThan(untrusted[0]!.position!);
     expect(untrusted[0]!.position!).toBeLessThan(after!.position);
     expect(isCutOff).toBe(false);
+  });
+
+  test("has what an action has answered at the place of the answer, and not of the action", async () => {
+    const backend = await bench.backend();
+    await open(backend, "t");
+    const happens = (fact: NewFact) =>
+      record(backend.log, appendOf({ ...write("action-a", "any", fact), threadId: "t" }));
+    await happens(intended());
+    await say(backend, "t", "write to ann@example.com");
+    await happens(finished(ExecutionOutcome.DONE, { untrusted: true, result: "ann@example.com", origin: "a mail" }));
+    const { untrusted, ownerWords } = await surroundings(backend);
+    expect(ownerWords[0]!.position).toBeLessThan(untrusted[0]!.position!);
   });
 
   test("is what was read last, and it is said if that is not all", async () => {

@@ -22,7 +22,12 @@ beforeEach(async () => {
   await record(log, appendOf(write("t", "no_stream", threadCreated, said("two"), said("three"), said("four"))));
 });
 
-function open(threadId: string | null, from: number, heartbeatMillis = 60_000): AsyncGenerator<ThreadEvent> {
+function open(
+  threadId: string | null,
+  from: number,
+  heartbeatMillis = 60_000,
+  different: Partial<Watching> = {},
+): AsyncGenerator<ThreadEvent> {
   const watching: Watching = {
     log,
     growth,
@@ -34,6 +39,7 @@ function open(threadId: string | null, from: number, heartbeatMillis = 60_000): 
     onGap: () => {
       gaps += 1;
     },
+    ...different,
   };
   return watch(threadId, from, watching);
 }
@@ -138,5 +144,32 @@ describe("a gap", () => {
     ]);
     expect(messages[2]).toMatchObject({ threadId: "t", stream: "t", sequence: 2n, version: 2n });
     expect(gaps).toBe(0);
+  });
+});
+
+describe("a stream of which a client gets only some", () => {
+  test("passes on what is chosen, and ends with the last of it", async () => {
+    const isThird = (event: Uint8Array) => Buffer.from(event).includes("three");
+    const stream = open("t", 0, 60_000, { choose: (event) => (isThird(event) ? "last" : "skip") });
+    const messages: ThreadEvent[] = [];
+    for await (const message of stream) messages.push(message);
+    expect(told(messages)).toEqual(["heartbeat", 3]);
+  });
+
+  test("lets others have their turn while it skips the rest, page after page", async () => {
+    const many = Array.from({ length: 900 }, (_, index) => said(`message ${index}`));
+    await record(log, appendOf(write("t", "any", ...many)));
+    const stream = open("t", 0, 60_000, { choose: () => "skip" });
+    await take(stream, 1);
+    let turns = 0;
+    let isSkipping = true;
+    const count = () => {
+      turns += 1;
+      if (isSkipping) setImmediate(count);
+    };
+    setImmediate(count);
+    await stream.next();
+    isSkipping = false;
+    expect(turns).toBeGreaterThan(3);
   });
 });
