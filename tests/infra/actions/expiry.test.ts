@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { setImmediate as breathe } from "node:timers/promises";
 import type { Timers } from "../../../commands/ports/index.js";
 import { hour } from "../../../domain/shared/index.js";
 import { systemTimers } from "../../../infra/ports/system-timers.js";
@@ -82,13 +83,21 @@ describe("the owner", () => {
     expect(queued).toHaveLength(1);
   });
 
-  test("is told also if the server is kept busy by decisions, and its timers never end", async () => {
-    const onlyShort: Timers = {
-      after: (millis, act) => (millis < 100 ? systemTimers.after(millis, act) : () => undefined),
+  test("is told also if nothing but decisions ever wakes the server", async () => {
+    const executor = { isAsleep: false };
+    const neverEnding: Timers = {
+      after: (millis, act) => {
+        if (millis < 100) return systemTimers.after(millis, act);
+        executor.isAsleep = true;
+        return () => {
+          executor.isAsleep = false;
+        };
+      },
     };
-    await conveyor.restart({ timers: onlyShort });
+    await conveyor.restart({ timers: neverEnding });
     const { actionId } = await conveyor.propose();
     const other = await conveyor.propose("other");
+    while (!executor.isAsleep) await breathe();
     conveyor.clock.forward(23 * hour);
     await conveyor.approvals.rejectAction({ actionId: other.actionId, reason: "no" });
     await conveyor.until("notificationQueued", "", 3);
