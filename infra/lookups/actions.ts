@@ -25,14 +25,12 @@ export function lookupsIn(log: LogReader, readModels: ReadModels, query: Kysely<
       const contents = await listUntrustedContent(query, { threadId, limit: untrustedMax + 1 });
       const messages = await listLatestMessages(query, { threadId, limit: messagesMax });
       return {
-        untrusted: contents
-          .slice(0, untrustedMax)
-          .map(({ tool, origin, text, read_position: position }) => ({
-            tool,
-            origin,
-            text,
-            position: position ?? Infinity,
-          })),
+        untrusted: contents.slice(0, untrustedMax).map(({ tool, origin, text, read_position: position }) => ({
+          tool,
+          origin,
+          text,
+          position: position ?? Infinity,
+        })),
         ownerWords: messages.flatMap(({ role, content: text, position }) =>
           role === "user" ? [{ position, text }] : [],
         ),
